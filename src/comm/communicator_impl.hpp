@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include "catena/base/timer.hpp"
+#include "catena/comm/collective_count.hpp"
 #include "catena/comm/communicator.hpp"
 #include "catena/comm/leave_program.hpp"
 #include "catena/comm/tags.hpp"
@@ -27,6 +28,7 @@ struct Communicator::Impl {
   int size = 1;
   int exchanges = 0;
   TrafficCount traffic;
+  CollectiveCount collectives;
   int waiting = 0;               ///< depth of Waiting
   std::vector<double> incoming;  ///< scratch of the ordered reductions
 };
@@ -46,6 +48,14 @@ class Waiting {
  private:
   Communicator::Impl& impl_;
   double start_ = 0.0;
+};
+
+/// The wait in `n` operations of all ranks, which are counted.
+class Meeting : public Waiting {
+ public:
+  explicit Meeting(Communicator::Impl& impl, int n = 1) : Waiting(impl) {
+    impl.collectives.blocking += n;
+  }
 };
 
 }  // namespace catena

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "catena/base/error.hpp"
+#include "catena/comm/collective_count.hpp"
 #include "catena/comm/communicator.hpp"
 
 namespace catena {
@@ -143,6 +144,33 @@ TEST(Exchange, CountsMessagesToOthersOnly) {
   comm.exchange({{next, bytes_of(10, 1)}});
   EXPECT_EQ(comm.traffic().messages, comm.size() > 1 ? 1 : 0);
   EXPECT_EQ(comm.traffic().bytes, comm.size() > 1 ? 10 : 0);
+}
+
+TEST(Communicator, CountsOperationsOfAllRanksAndWhatTheyGather) {
+  const Communicator comm = Communicator::world();
+  comm.barrier();
+  comm.sum(1.0);
+  comm.min(std::int64_t{1});
+  comm.exchange({});
+  EXPECT_EQ(collective_count(comm).blocking, 4);
+  EXPECT_EQ(collective_count(comm).gathered_bytes, 0);
+
+  comm.all_gather(std::vector<double>{1.0, 2.0});
+  EXPECT_EQ(collective_count(comm).blocking, 5);
+  EXPECT_EQ(collective_count(comm).gathered_bytes, 16 * comm.size());
+
+  // a byte of each rank more than of the one before it, and the four bytes of its length
+  comm.all_gather_bytes(bytes_of(static_cast<std::size_t>(comm.rank()), 1));
+  const int others = comm.size() * (comm.size() - 1) / 2;
+  EXPECT_EQ(collective_count(comm).blocking, 7);
+  EXPECT_EQ(collective_count(comm).gathered_bytes, 20 * comm.size() + others);
+
+  PendingReduction posted(comm);
+  double sum = 1.0;
+  posted.begin({&sum, 1}, {});
+  posted.end({&sum, 1}, {});
+  EXPECT_EQ(collective_count(comm).posted, 1);
+  EXPECT_EQ(collective_count(comm).blocking, 7);
 }
 
 TEST(Communicator, TheRankThatComesLastWaitsLeast) {

@@ -42,7 +42,7 @@ class RunProfile(unittest.TestCase):
     def run_case(self, *options, code=0):
         start = [CATENA] if RANKS == 1 else [MPIEXEC, "-n", str(RANKS), CATENA]
         done = subprocess.run(start + ["run", "packing.yaml", "-o", "out", "--quiet", *options], cwd=self.path,
-                              capture_output=True, text=True, timeout=120)
+                              capture_output=True, text=True, timeout=300)
         self.assertEqual(done.returncode, code, done.stderr)
         with open(self.path / "out" / "profile.json") as file:
             profile = json.load(file)
@@ -104,6 +104,14 @@ class RunProfile(unittest.TestCase):
             # at least the two messages of each sweep to each neighbour
             self.assertGreaterEqual(per_rank["messages"]["min"], 2 * profile["iterations"])
             self.assertGreater(per_rank["bytes"]["min"], 48 * per_rank["messages"]["min"])
+        self.assertEqual(per_rank["ghosts"]["mean"], per_rank["shared"]["mean"])
+        for name in ("collectives", "posted_reductions"):
+            self.assertEqual(per_rank[name]["min"], per_rank[name]["max"], name)
+        # at least one of the search and one of the solver in a step
+        self.assertGreater(per_rank["collectives"]["min"], 2 * profile["steps"])
+        # eight boxes of six numbers of every rank, in the first step at least
+        self.assertEqual(per_rank["gathered_bytes"]["max"] % (RANKS * 8 * 48), 0)
+        self.assertEqual(per_rank["gathered_bytes"]["max"] > 0, RANKS > 1)
 
     def test_a_run_that_stops_has_one_too(self):
         profile, series = self.run_case("--set", "solver.on_missed_tolerance=stop", "--set", "solver.max_iterations=1",

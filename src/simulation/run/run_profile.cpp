@@ -80,6 +80,7 @@ void RunProfile::before_step() {
   step_start_ = wall_seconds();
   cpu_start_ = cpu_seconds();
   traffic_start_ = sim_.communicator().traffic();
+  collectives_start_ = collective_count(sim_.communicator());
 }
 
 double RunProfile::after_step() {
@@ -122,14 +123,20 @@ double RunProfile::after_step() {
   contact_updates_ += own * static_cast<double>(iterations);
   const ConstraintProblem& problem = sim_.stepper().problem();
   own_rows_ += static_cast<double>(problem.n_rows());
-  for (const HaloPlan::Neighbour& neighbour : problem.ghosts.neighbours)
+  for (const HaloPlan::Neighbour& neighbour : problem.ghosts.neighbours) {
     ghosts_ += static_cast<double>(neighbour.receive.size());
+    shared_ += static_cast<double>(neighbour.send.size());
+  }
   imbalance_ += sim_.imbalance();
   worst_imbalance_ = std::max(worst_imbalance_, sim_.imbalance());
   const TrafficCount& traffic = sim_.communicator().traffic();
   traffic_.messages += traffic.messages - traffic_start_.messages;
   traffic_.bytes += traffic.bytes - traffic_start_.bytes;
   traffic_.waited_s += traffic.waited_s - traffic_start_.waited_s;
+  const CollectiveCount& collectives = collective_count(sim_.communicator());
+  collectives_.blocking += collectives.blocking - collectives_start_.blocking;
+  collectives_.posted += collectives.posted - collectives_start_.posted;
+  collectives_.gathered_bytes += collectives.gathered_bytes - collectives_start_.gathered_bytes;
   return wall;
 }
 
@@ -145,9 +152,13 @@ std::vector<RunProfile::Spread> RunProfile::rank_figures() const {
           {"rows", own_rows_ / steps},
           {"contact_updates", contact_updates_},
           {"ghosts", ghosts_ / steps},
+          {"shared", shared_ / steps},
           {"neighbours", static_cast<double>(sim_.stepper().problem().ghosts.neighbours.size())},
           {"messages", static_cast<double>(traffic_.messages)},
           {"bytes", static_cast<double>(traffic_.bytes)},
+          {"collectives", static_cast<double>(collectives_.blocking)},
+          {"posted_reductions", static_cast<double>(collectives_.posted)},
+          {"gathered_bytes", static_cast<double>(collectives_.gathered_bytes)},
           {"peak_memory", peak_memory()}};
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "catena/base/index.hpp"
+#include "catena/comm/collective_count.hpp"
 #include "catena/simulation/simulation.hpp"
 
 namespace catena {
@@ -66,14 +67,17 @@ class RunProfile {
   double cpu_start_ = 0.0;   ///< CPU time at the start of a step, s
   double step_start_ = 0.0;  ///< wall clock there
   TrafficCount traffic_start_;
+  CollectiveCount collectives_start_;
   std::int64_t steps_ = 0, missed_ = 0;
   std::int64_t iterations_ = 0, most_iterations_ = 0;
   double contacts_ = 0.0;  ///< over all ranks, summed over the steps
   double steps_wall_ = 0.0, steps_cpu_ = 0.0;
   double imbalance_ = 0.0, worst_imbalance_ = 1.0;
   // this rank's, summed over the steps
-  double own_contacts_ = 0.0, own_rows_ = 0.0, contact_updates_ = 0.0, ghosts_ = 0.0;
+  double own_contacts_ = 0.0, own_rows_ = 0.0, contact_updates_ = 0.0;
+  double ghosts_ = 0.0, shared_ = 0.0;
   TrafficCount traffic_;
+  CollectiveCount collectives_;
 };
 
 }  // namespace catena
