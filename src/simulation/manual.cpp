@@ -187,7 +187,7 @@ a factor on it over time, or, with `values: position`, `velocity` or `force`, th
 ("Tables over time"). With `force_over_speed` it has a curve: the force or torque over its own speed,
 which may be negative, times the `table` or what a controller gives. The `motor` of a rope is a
 winch's: it gives the rope's length, by a `velocity` or by a table of lengths (`values: position`),
-within its `limits`, whatever hangs on it; so does the `motor` of a tendon. Axles of
+within its `limits`, whatever load it carries; so does the `motor` of a tendon. Axles of
 pinions, pulleys and gears, and guides of racks, are joints of their own. A belt over three pulleys
 or more is as many joints as it has runs without the last, NAME-0, NAME-1, ..., whose force is the
 run's tension less that of the last run; with a `compliance`, which is then that of each run, the last

@@ -203,7 +203,7 @@ void SceneAccess::set_loads(std::span<const BodyLoad> loads) {
       there[k] = 1;
       if (body.kind != BodyKind::dynamic)
         throw Error("body " + model_.names.name_of(body.id) + " takes no forces", "",
-                    "load a dynamic body: this one is fixed or moves as it is told");
+                    "load a dynamic body: this one is fixed or has a prescribed motion");
     }
   });
   std::vector<BodyLoad> own;

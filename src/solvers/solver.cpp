@@ -67,7 +67,7 @@ void describe(SettingsVisitor& visit, StopRule& s) {
               {.min = 1,
                .help = "iterations between evaluations of the error, the first after 1, 2, 4, ...; "
                        "gauss_seidel leaves up to three in a row out, or makes one early, where "
-                       "contacts give and the change of its sweeps foretells the error"});
+                       "contacts are compliant and the change of its sweeps foretells the error"});
   visit.visit("keep_best", s.keep_best,
               {.help = "stopped by a limit, return the iterate of least energy error"});
 }

@@ -256,12 +256,12 @@ void describe_tree(SettingsVisitor& visit, TreeSettings& s) {
   visit.visit("spread", numbers(s.spread),
               {.unit = "m",
                .help = "from each knot of the last level to the next; those above stand over the "
-                       "middle of what hangs on them"});
+                       "middle of those below them"});
   describe_type(
       visit, s.joint, kKnotJoints, kKnotTypes,
       {.help = "`distance`: rods of fixed length between the centres of knots, which push as well "
                "as pull; `rope`: the same that only pull; `spherical`: a knot's arms reach to half "
-               "a drop above each knot that hangs on it"});
+               "a drop above each knot joined below it"});
   visit.visit("anchored", s.anchored,
               {.help = "whether a spherical joint holds the root at the world, at its centre or, "
                        "with arms, half a drop above it"});

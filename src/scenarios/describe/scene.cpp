@@ -428,7 +428,7 @@ void describe_stiffness(SettingsVisitor& visit, SceneSettings& s) {
                .min = 0,
                .min_open = true,
                .words = kStiffnessWords,
-               .help = "how much contacts give: `auto` by stiffness_ratio, `rigid` not at all, "
+               .help = "stiffness of contacts: `auto` by stiffness_ratio, `rigid` infinite, "
                        "`material` by Hertz's and Mindlin's laws, or a number for all points of a "
                        "pair together (docs/theory.md, Contacts give)"});
   set_stiffness(number, c);
@@ -449,7 +449,7 @@ void describe_stiffness(SettingsVisitor& visit, SceneSettings& s) {
                .min_open = true,
                .word = "auto",
                .word_value = kNone,
-               .help = "of contacts that give; `auto`: 3/4 of the step, or what restitution asks "
+               .help = "of compliant contacts; `auto`: 3/4 of the step, or what restitution asks "
                        "for"});
   visit.visit(
       "tangential_ratio", c.tangential_ratio,
@@ -495,11 +495,12 @@ void describe_contact(SettingsVisitor& visit, SceneSettings& s) {
     visit.visit(
         "rest_speed", s.contact.rest_speed,
         {.unit = "m/s", .min = 0, .finite = false, .help = "slower impacts have no restitution"});
-    visit.visit("cohesion_range", s.contact.cohesion_range,
-                {.unit = "m",
-                 .min = 0,
-                 .help = "cohesion acts where the gap is at most this; pairs that give part there, "
-                         "so it should be above the cohesion over their stiffness"});
+    visit.visit(
+        "cohesion_range", s.contact.cohesion_range,
+        {.unit = "m",
+         .min = 0,
+         .help = "cohesion acts where the gap is at most this; compliant pairs separate there, "
+                 "so it should be above the cohesion over their stiffness"});
     hint_at_range(visit, s);
     if (s.contact.cohesion_range > s.contact.margin) {
       visit.reject("cohesion_range", "larger than margin: there are no contacts that far",

@@ -40,7 +40,7 @@ double excess(const KeptContact& kept, const Vec3& normal, double h, const Keyed
 
 std::string text_of(const std::string& reason, const Change& change, bool rigid) {
   const double n = change.contacts;
-  return "contacts give otherwise than in the earlier run (" + reason +
+  return "contacts have another compliance than in the earlier run (" + reason +
          "): at the forces that they bear now, overlaps of " + whole_text(n) + " go from " +
          short_text(change.sum_now / n, 3) + " m to " + short_text(change.sum_then / n, 3) +
          " m in the mean, the largest from " + short_text(change.largest_now, 3) + " m to " +

@@ -230,9 +230,10 @@ void describe(SettingsVisitor& visit, GaussSeidelSettings& s) {
                {.help = "direction of the sweeps; symmetric alternates, each counting as one"});
   visit.visit("relaxation", s.relaxation,
               {.min = 0.01, .max = 1.99, .help = "over-relaxation factor omega"});
-  visit.visit("accelerated", s.accelerated,
-              {.help = "sweeps are mixed by Anderson's method where contacts give; not with order "
-                       "symmetric or another formulation than velocity"});
+  visit.visit(
+      "accelerated", s.accelerated,
+      {.help = "sweeps are mixed by Anderson's method where contacts are compliant; not with order "
+               "symmetric or another formulation than velocity"});
   visit.choose("kernels", s.kernels, kKernelNames,
                {.help = "instruction set of the sweeps; auto: the widest that the CPU has"});
 }
