@@ -18,7 +18,7 @@ except ImportError:
 
 build, source = map(os.path.abspath, sys.argv[1:3])
 scripts = os.path.join(source, "scripts", "reproduce")
-sys.path[:0] = [scripts, os.path.join(build, "python")]
+sys.path[:0] = [scripts, os.path.join(source, "scripts", "user"), os.path.join(build, "python")]
 
 
 def run(script, *words):
@@ -43,14 +43,24 @@ for script in sys.argv[3:]:
 if sys.argv[3:]:
     sys.exit()
 
+import catena  # noqa: E402
+import h5py  # noqa: E402
 import numpy as np  # noqa: E402
 from benchmark_report import PAGE, changed_sections, text, write_section  # noqa: E402
 from benchmark_scene import State, run_catena, run_peer  # noqa: E402
+from check_solution import Problem  # noqa: E402
+from contacts_to_tolerance import pile, stated  # noqa: E402
 from friction_accuracy import RIGID, Watch, sliding, squeezed  # noqa: E402
 from simbenchmark import (Drift, EnergyError, FlightError, Overlaps, RollingError, bouncing, cube_of_balls, kapla,  # noqa: E402
                           quadruped, rolling)
 
 still = np.array([1.0, 0.0, 0.0, 0.0])
+
+
+def turn_of(q):
+    """Matrix of a quaternion (w, x, y, z)."""
+    cross = np.array([[0.0, -q[3], q[2]], [q[3], 0.0, -q[1]], [-q[2], q[1], 0.0]])
+    return np.eye(3) + 2.0 * (q[0] * cross + cross @ cross)
 
 
 def state(scene, step, velocity=None, position=None, contacts=None):
@@ -208,6 +218,35 @@ with tempfile.NamedTemporaryFile("w+", suffix=".md") as page:
     assert changed_sections(page.name) == ["a"]
 assert changed_sections(PAGE) == [], changed_sections(PAGE)
 assert text("1.35e-4") == "1.35e-4"  # published figures stand as they were published
+
+# bodies and contacts that Bullet and ODE get have the relative velocities that the file gives, for any impulses
+with tempfile.TemporaryDirectory() as work:
+    case = pile("boxes", 2, 0.1, contact={"law": "coulomb", "stiffness": "rigid"}, output={"dump_interval": 0.1})
+    case["generators"][1]["lattice"]["shape"] = {"box": {"size": [0.1, 0.14, 0.18]}}
+    case["generators"][1]["lattice"]["origin"][2] = 0.1  # they fall by a centimetre, and turn
+    catena.run(case, out=os.path.join(work, "boxes"), progress=False)
+    dump, solution = os.path.join(work, "boxes", "step-00000020.hdf5"), os.path.join(work, "r.hdf5")
+    problem = stated(dump)
+    frame = np.stack([problem.normal, problem.tangent, np.cross(problem.normal, problem.tangent)], axis=1)
+    inverse_inertia = [turn_of(q) @ np.diag(1.0 / m) @ turn_of(q).T for q, m in zip(problem.axes, problem.moments)]
+    impulse = np.random.default_rng(5).normal(size=(len(problem.a), 3))
+    velocity, spin = problem.velocity.copy(), problem.spin.copy()
+    assert len(impulse) > 20 and np.ptp(problem.moments, axis=1).min() > 0.01, (len(impulse), problem.moments)
+    for bodies, arms, sign in ((problem.a, problem.arm_a, -1.0), (problem.b, problem.arm_b, 1.0)):
+        for i, arm, p in zip(bodies, arms, sign * impulse):
+            if i >= 0:
+                velocity[i] += p / problem.mass[i]
+                spin[i] += inverse_inertia[i] @ np.cross(arm, p)
+    at = [np.where(i[:, None] >= 0, velocity[i] + np.cross(spin[i], arm), 0.0)
+          for i, arm in ((problem.a, problem.arm_a), (problem.b, problem.arm_b))]
+    found = np.einsum("kij,kj->ki", frame, at[1] - at[0])
+    found[:, 0] += problem.bias
+    with h5py.File(dump) as f, h5py.File(solution, "w") as g:
+        g["solution/r"] = np.einsum("kij,kj->ki", frame, impulse)[problem.order].ravel()
+        of_file = Problem(f, g, None).contacts.rows.w[:, :3]
+    assert np.allclose(found[problem.order], of_file, atol=1e-10 * abs(of_file).max()), abs(found[problem.order] - of_file).max()
+    here = problem.place[problem.a] + problem.arm_a - problem.place[problem.b] - problem.arm_b
+    assert abs(here[(problem.a >= 0) & (problem.b >= 0)]).max(initial=0.0) < 1e-12
 
 # the closed form to round-off, in a short run
 table = next(rows for name, rows in run("simbenchmark", "rolling").items() if name.startswith("Rolling"))
