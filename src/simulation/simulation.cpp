@@ -186,6 +186,8 @@ void Simulation::note_change() {
 void Simulation::apply_changes() {
   const ScopedTimer timer(loop_times_.flow);
   changes_.apply(bodies_, state_);
+  if (const Breaking& breaking = changes_.breaking(); breaking.frees())
+    breaking.let_overlaps_relax(stepper_->find_contacts(bodies_, state_), state_);
 }
 
 void Simulation::maybe_rebalance() {

@@ -39,8 +39,10 @@ struct KeyedImpulse {
   Vec3 impulse = Vec3::Zero();      ///< world frame, on body b, N s
   Vec3 stretch = Vec3::Zero();      ///< xi, tangential, m
   double tangent_compliance = 0.0;  ///< eps_t by which xi was made, m/N
-  double start_overlap = 0.0;       ///< what is left of the overlap that a scene began with, m
-  double shift = 0.0;               ///< law lagged: friction times speed of sliding (s), m/s
+  /// What is left of the overlap that a scene began with, or that a joint allowed until it broke,
+  /// m.
+  double start_overlap = 0.0;
+  double shift = 0.0;  ///< law lagged: friction times speed of sliding (s), m/s
 };
 
 /// The same of the rolling and spinning couple of a contact that has one.

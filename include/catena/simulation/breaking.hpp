@@ -1,10 +1,12 @@
 // Joints that break under their load.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "catena/comm/communicator.hpp"
 #include "catena/model/state.hpp"
+#include "catena/search/contact_search.hpp"
 #include "catena/stepper/time_stepper.hpp"
 
 namespace catena {
@@ -31,11 +33,21 @@ class Breaking {
   /// that broke in the step).
   const std::vector<BrokenJoint>& taken() const { return taken_; }
 
+  /// Whether bodies that the last take_out() freed may overlap in a way that contacts would take
+  /// for stored energy; the same on every rank. Then let_overlaps_relax() comes next.
+  bool frees() const { return !taken_.empty() && model_.contact.stiffness != Stiffness::rigid; }
+  /// Overlaps of bodies that a broken joint kept from contacts until now are no contacts' doing:
+  /// they are put into the state as those of a start are (docs/theory.md, "Contacts give").
+  /// `contacts`: of the bodies as they are now.
+  void let_overlaps_relax(const ContactSet& contacts, State& state) const;
+
  private:
   Communicator comm_;
   const Model& model_;
   double step_;
   std::vector<BrokenJoint> taken_;
+  /// Pairs with a body owned here that may make contacts since the last take_out(), ascending.
+  std::vector<std::pair<GlobalId, GlobalId>> freed_;
 };
 
 }  // namespace catena

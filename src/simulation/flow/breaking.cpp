@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 
 #include "catena/base/id_index.hpp"
 #include "catena/comm/typed_exchange.hpp"
@@ -92,6 +93,7 @@ void Breaking::note(const TimeStepper& stepper, const Bodies& bodies, State& sta
 
 void Breaking::take_out(Bodies& bodies, State& state) {
   taken_.clear();
+  freed_.clear();
   if (none()) return;
   // those who hold a joint need not be those who noted it: the state may come from a checkpoint
   std::vector<BrokenJoint> own;
@@ -106,7 +108,20 @@ void Breaking::take_out(Bodies& bodies, State& state) {
   leaving.joint.assign(bodies.joints.size(), 0);
   for (std::size_t j = 0; j < bodies.joints.size(); ++j)
     leaving.joint[j] = broken.find(bodies.joints[j].id) == kNoIndex ? 0 : 1;
+  const auto apart = bodies.links.apart;
   catena::take_out(comm_, leaving, {}, bodies, state);
+  std::ranges::set_difference(apart, bodies.links.apart, std::back_inserter(freed_));
+}
+
+void Breaking::let_overlaps_relax(const ContactSet& contacts, State& state) const {
+  std::vector<KeyedImpulse> overlaps;
+  for (const Contact& contact : contacts.contacts) {
+    const std::pair pair(contact.key.a, contact.key.b);
+    if (contact.gap < 0.0 && std::ranges::binary_search(freed_, pair))
+      overlaps.push_back({.key = contact.key, .start_overlap = -contact.gap});
+  }
+  const auto middle = state.impulses.insert(state.impulses.end(), overlaps.begin(), overlaps.end());
+  std::ranges::inplace_merge(state.impulses, middle, {}, &KeyedImpulse::key);
 }
 
 }  // namespace catena

@@ -1,0 +1,144 @@
+#!/usr/bin/python3
+"""A wall of bonded blocks that a steel ball hits: writes the case, runs it and prints, from the snapshots, the energies
+with that of the bonds, and the pieces.
+
+    scripts/studies/bonded_wall.py --catena build/release/drivers/catena --blocks 100 50 --end 0.06 -o wall
+    scripts/user/render.py wall -o wall.png --azimuth -50 --elevation 12
+
+Kinetic and potential energy are sums over the snapshot's bodies, and what bonds store is 1/2 compliance x force^2 over
+the rows of those that hold (dampers' forces count, too: it is more than they store while they are hit); these are not
+from the run's audit, whose terms stand beside. `bonds took` is the work that was done on the bonds: what they store,
+have damped, and had stored when they broke. `balance` is kinetic + potential + elastic energy of the contacts less what
+the audit says has come and gone; `unexplained` is that over the kinetic energy that is gone. Pieces are what the bonds
+that are left hold together. --read DIR takes a run that is there. The exit code is 1 where at the end more than a
+hundredth of that energy is unexplained, or the contacts' jumps are more than a tenth of it.
+"""
+
+import argparse
+import csv
+import pathlib
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+import scipy.sparse
+
+COMPLIANCE, ANGULAR, STEP, G = 5e-8, 1.5e-5, 1e-3, 9.81
+BLOCK = (0.1, 0.2, 0.1)  # m
+
+CASE = """# Written by scripts/studies/bonded_wall.py.
+catena: 1
+name: bonded-wall
+gravity: [0, 0, -{g}]
+materials:
+  stone: {{density: 2200, friction: 0.6}}
+  steel: {{density: 7800, friction: 0.4}}
+bodies:
+  - {{name: ground, material: stone, shape: {{plane: {{}}}}}}
+  - {{name: ball, material: steel, shape: {{sphere: {{radius: {radius}}}}}, position: [{x}, {y}, {z}],
+     velocity: [0, 20, 0]}}
+generators:
+  - lattice: {{name: blocks, material: stone, shape: {{box: {{size: {block}}}}}, count: [{along}, 1, {high}],
+              spacing: {block}, origin: [{first_x}, 0, {first_z}]}}
+  - bonds: {{name: glue, between: [blocks], gap: 1 mm, compliance: {linear}, angular_compliance: {angular},
+            break_tension: 10 kN, break_shear: 15 kN, break_torque: 200 N m}}
+time: {{step: {step}, end: {end}}}
+output: {{snapshot_interval: {interval}}}
+"""
+
+
+def case(along, high, end):
+    radius = round(0.08 * BLOCK[2] * high, 6)
+    return CASE.format(g=G, radius=radius, x=0.5 * along * BLOCK[0], y=-(radius + 0.5 * BLOCK[1] + 0.01),
+                       z=round(max(0.6 * high * BLOCK[2], radius), 6), block=list(BLOCK), along=along, high=high,
+                       first_x=0.5 * BLOCK[0], first_z=0.5 * BLOCK[2], linear=COMPLIANCE, angular=ANGULAR, step=STEP,
+                       end=end, interval=STEP * max(1, round(end / STEP / 6)))
+
+
+def turned_back(q, v):
+    """v in the frame that the quaternions w, x, y, z turn."""
+    w, u = q[:, :1], -q[:, 1:]
+    return v + 2.0 * np.cross(u, np.cross(u, v) + w * v)
+
+
+def read(directory):
+    """Rows of the table, one per snapshot."""
+    with open(directory / "series.csv", newline="", encoding="utf-8") as table:
+        series = {int(float(r["step [1]"])): {k.split(" ")[0]: float(v) for k, v in r.items()}
+                  for r in csv.DictReader(table)}
+    with h5py.File(directory / "bodies.h5") as file:
+        bodies = {name: file["bodies"][name][()] for name in ("id", "mass", "inertia", "name")}
+        bonds = file["joints/bodies"][()]
+        bond_id = file["joints/id"][()]
+    blocks = np.array([name.startswith(b"blocks") for name in bodies["name"]])
+    place = {body: i for i, body in enumerate(bodies["id"])}
+    start = None
+    for path in sorted((directory / "snapshots").glob("*.h5")):
+        step = int(path.stem)
+        with h5py.File(path) as file:
+            row = np.searchsorted(bodies["id"], file["bodies/id"][()])
+            m, inertia = bodies["mass"][row], bodies["inertia"][row]
+            x, v, q, w = (file["bodies/" + name][()]
+                          for name in ("position", "velocity", "orientation", "angular_velocity"))
+            kinetic = 0.5 * np.sum(m * np.sum(v**2, axis=1)) + 0.5 * np.sum(inertia * turned_back(q, w)**2)
+            potential = G * np.sum(m * x[:, 2])
+            held, force = file["joints/id"][()], file["joints/impulse"][()] / STEP
+            broken = len(file["broken/id"]) if "broken" in file else 0
+        if step == 0:  # joints are written from the first step on
+            held = bond_id
+        stored = 0.5 * (COMPLIANCE * np.sum(force[:, :3]**2) + ANGULAR * np.sum(force[:, 3:]**2))
+        ends = np.array([[place[b] for b in pair] for pair in bonds[np.searchsorted(bond_id, held)]]).reshape(-1, 2)
+        graph = scipy.sparse.coo_matrix((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(len(row), len(row)))
+        _, label = scipy.sparse.csgraph.connected_components(graph, directed=False)
+        sizes = np.sort(np.unique(label[blocks], return_counts=True)[1])[::-1]
+        audit = series.get(step, dict.fromkeys(next(iter(series.values())), 0.0))
+        total = kinetic + potential + audit["elastic_energy"]
+        start = total if start is None else start
+        explained = (audit["recovery_work"] + audit["external_work"] + audit["cohesion_work"] + audit["joint_work"]
+                     + audit["motor_work"] + audit["elastic_jump"] - audit["dissipation_friction"]
+                     - audit["dissipation_impact"])
+        yield step, kinetic, potential, stored, broken, audit, total - start - explained, sizes
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--catena", default="catena", help="the program")
+    parser.add_argument("--blocks", type=int, nargs=2, default=[20, 12], metavar=("ALONG", "HIGH"))
+    parser.add_argument("--end", type=float, default=0.06, help="s")
+    parser.add_argument("-n", dest="ranks", type=int, default=1)
+    parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE")
+    parser.add_argument("-o", dest="directory", type=pathlib.Path, default=pathlib.Path("bonded-wall"))
+    parser.add_argument("--read", type=pathlib.Path, metavar="DIR", help="a run that is there")
+    arguments = parser.parse_args()
+    directory = arguments.read or arguments.directory
+    if not arguments.read:
+        file = directory.with_suffix(".yaml")
+        file.write_text(case(*arguments.blocks, arguments.end), encoding="utf-8")
+        command = ["mpirun", "-n", str(arguments.ranks), arguments.catena, "run", str(file), "-o", str(directory),
+                   "--force"]
+        for setting in arguments.set:
+            command += ["--set", setting]
+        if done := subprocess.run(command, check=False).returncode:
+            sys.exit(done)
+    print("Energies in kJ.")
+    print(f"{'t, ms':>6} {'kinetic':>9} {'potential':>9} {'contacts':>9} {'in bonds':>9} {'bonds took':>10} "
+          f"{'friction':>9} {'impacts':>9} {'recovery':>9} {'jump':>9} {'balance':>9} {'unexplained':>11} "
+          f"{'broken':>6} {'pieces':>6} {'largest':>7} {'single':>6}")
+    first = None
+    for step, kinetic, potential, stored, broken, audit, balance, sizes in read(directory):
+        first = (kinetic, potential) if first is None else first
+        gone = first[0] - kinetic
+        cells = [kinetic, potential - first[1], audit["elastic_energy"], stored, -audit["joint_work"],
+                 audit["dissipation_friction"], audit["dissipation_impact"], audit["recovery_work"],
+                 audit["elastic_jump"], balance]
+        energies = " ".join(f"{1e-3 * c:{10 if i == 4 else 9}.3f}" for i, c in enumerate(cells))
+        unexplained = f"{balance / gone:11.1e}" if gone > 1.0 else f"{'':11}"
+        print(f"{1e3 * STEP * step:6.0f} {energies} {unexplained} {broken:6} {len(sizes):6} {sizes[0]:7} "
+              f"{np.sum(sizes == 1):6}", flush=True)
+    if abs(balance) > 0.01 * gone or abs(audit["elastic_jump"]) > 0.1 * gone:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
