@@ -456,6 +456,19 @@ void SemiImplicitStepper::note_overlaps() {
   report_.overlap_bodies = {a, least_id(comm_, mine && own.key.a == a, own.key.b)};
 }
 
+/// `own`: this rank's; `largest`: the overlap of the deepest one over all ranks.
+void SemiImplicitStepper::note_sunk(const StepContacts::Sunk& own, double largest) {
+  report_.sunk_overlap = largest;
+  report_.sunk_load = 0.0;
+  report_.sunk_bodies = {kNoBody, kNoBody};
+  if (largest == 0.0) return;
+  const bool mine = own.overlap == largest;
+  const GlobalId a = least_id(comm_, mine, own.key.a);
+  const GlobalId b = least_id(comm_, mine && own.key.a == a, own.key.b);
+  report_.sunk_bodies = {a, b};
+  report_.sunk_load = comm_.max(mine && own.key.a == a && own.key.b == b ? own.load : 0.0);
+}
+
 void SemiImplicitStepper::record(const Bodies& bodies, State& state) {
   const ScopedTimer timer(report_.times[StepStage::record]);
   record_energies(comm_, model_, bodies, audit_, state, report_);
@@ -466,14 +479,18 @@ void SemiImplicitStepper::record(const Bodies& bodies, State& state) {
   report_.stiffened = counts[1];
   report_.cords_held = counts[2];
   note_passive_work(bodies, state);
-  std::array<double, 5> largest = {contacts_.overlaps().deepest, joints_.misfit().linear,
-                                   joints_.misfit().angular, tension_.largest(), joints_.drift()};
+  const StepContacts::Sunk sunk = contacts_.deepest_sunk(*problem_, impulses_, contact_set_.bodies,
+                                                         model_.gravity_at(state.time).norm());
+  std::array<double, 6> largest = {
+      contacts_.overlaps().deepest, joints_.misfit().linear, joints_.misfit().angular,
+      tension_.largest(),           joints_.drift(),         sunk.overlap};
   comm_.max(largest);
   report_.penetration = largest[0];
   note_overlaps();
   report_.misfit = {largest[1], largest[2]};
   report_.tension = largest[3];
   report_.drift = largest[4];
+  note_sunk(sunk, largest[5]);
   report_.drift_joint = kNoBody;
   if (report_.drift > kNotableDrift)
     report_.drift_joint = least_id(comm_, joints_.drift() == report_.drift, joints_.drift_joint());

@@ -10,6 +10,7 @@
 #include "catena/constraints/delassus.hpp"
 #include "catena/constraints/fetch_bodies.hpp"
 #include "catena/solvers/gauss_seidel.hpp"
+#include "catena/stepper/time_stepper.hpp"
 #include "stepper/contact_solution.hpp"
 
 namespace catena {
@@ -61,6 +62,7 @@ inline ContactSolution StepContacts::solution_of(const KeptContact& kept,
 void StepContacts::clear() {
   contacts_.clear();
   coupled_.clear();
+  sunk_.clear();
   overlaps_ = Overlaps();
   overlaps_.sum = Sum(model_.deterministic);
 }
@@ -116,15 +118,37 @@ void StepContacts::match(const State& state) {
   find(state.couples, &KeptContact::old_couple);
 }
 
-void StepContacts::note_overlap(const Contact& contact, const LocalBodies& local) {
+/// `contact` is contacts_[k].
+void StepContacts::note_overlap(const Contact& contact, std::size_t k, const LocalBodies& local) {
   if (!(contact.gap < 0.0)) return;
   overlaps_.deepest = std::max(overlaps_.deepest, -contact.gap);
-  const double overlap = -contact.gap / stretches_.smaller_radius(contact, local);
+  const double radius = stretches_.smaller_radius(contact, local);
+  const double overlap = -contact.gap / radius;
+  const double borne = (-contact.gap - contacts_[k].start_overlap) / radius;
+  if (borne > kSunkOverlap) sunk_.emplace_back(k, borne);
   overlaps_.sum += overlap;
   ++overlaps_.count;
   if (!(overlap > overlaps_.largest)) return;
   overlaps_.largest = overlap;
   overlaps_.key = contact.key;
+}
+
+StepContacts::Sunk StepContacts::deepest_sunk(const ConstraintProblem& problem,
+                                              std::span<const double> impulses,
+                                              const LocalBodies& local, double gravity) const {
+  Sunk deepest;
+  if (model_.contact.stiffness != Stiffness::automatic || !(gravity > 0.0)) return deepest;
+  for (const auto& [k, overlap] : sunk_) {
+    const KeptContact& kept = contacts_[k];
+    const RigidContact& rows = rigid_rows(kept, problem);
+    double mass = kInfinity;
+    for (const Index b : {rows.body_a, rows.body_b})
+      if (local.constants[b].kind == BodyKind::dynamic)
+        mass = std::min(mass, local.constants[b].mass);
+    const double load = impulses[first_row(kept, problem)] / (step_ * mass * gravity);
+    if (load > kHeavyLoad && overlap > deepest.overlap) deepest = {overlap, load, kept.key};
+  }
+  return deepest;
 }
 
 std::vector<double> StepContacts::stretches(const ConstraintProblem& problem) const {
@@ -208,7 +232,7 @@ void StepContacts::make_rows(const ContactSet& set, const State& state, double o
     }
     if (stretches_.rigid() && model_.contact.law == ContactLaw::lagged)
       kept.diagonal = contact_mobility(problem.bodies, rows);
-    note_overlap(c, local);
+    note_overlap(c, k, local);
     Index home = 0;  // any body that is owned
     if (!one_subdomain) home = home_of(a, b) == c.key.a ? c.body_a : c.body_b;
     const bool couples =

@@ -122,6 +122,7 @@ class SemiImplicitStepper : public TimeStepper {
   void put_back(const Bodies& bodies, std::span<const Pose> from, State& state);
   /// Collective. Sums up what passive joints did.
   void note_overlaps();
+  void note_sunk(const StepContacts::Sunk& own, double largest);
   void note_passive_work(const Bodies& bodies, const State& state);
   /// Whether dynamic body i has a sound state after the solve, at the pose before.
   bool sound_after(const State& state, std::size_t i) const;

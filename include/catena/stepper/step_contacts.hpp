@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "catena/constraints/contact_record.hpp"
@@ -47,6 +48,17 @@ class StepContacts {
     std::int64_t count = 0;
   };
   const Overlaps& overlaps() const { return overlaps_; }
+  /// A contact that has sunk in under much more than the weight of what it is between: its overlap
+  /// without what is left of the start's, of the smaller radius (0: there is none), and its normal
+  /// force over the weight of the lighter dynamic body.
+  struct Sunk {
+    double overlap = 0.0, load = 0.0;
+    ContactKey key;
+  };
+  /// Local. Of Stiffness::automatic the deepest contact with an overlap above kSunkOverlap and a
+  /// load above kHeavyLoad; `gravity`: m/s^2.
+  Sunk deepest_sunk(const ConstraintProblem& problem, std::span<const double> impulses,
+                    const LocalBodies& local, double gravity) const;
   /// Local. The impulses of the last step in the frames of this one, where the contact existed;
   /// `impulses`: all rows, zero before. Solvers make them admissible.
   void first_guess(const State& state, const ConstraintProblem& problem,
@@ -106,7 +118,7 @@ class StepContacts {
   }
   Vec3 drift_of(const Contact& contact, const RigidContact& rows, const LocalBodies& local) const;
   void match(const State& state);
-  void note_overlap(const Contact& contact, const LocalBodies& local);
+  void note_overlap(const Contact& contact, std::size_t k, const LocalBodies& local);
   void count_points();
   ContactSolution solution_of(const KeptContact& kept, const ConstraintProblem& problem,
                               std::span<const double> impulses,
@@ -122,6 +134,8 @@ class StepContacts {
   std::vector<Index> coupled_subdomain_;  ///< behind those of all contacts without couples
   std::vector<Index> lost_, found_;       ///< of a pair, while it is matched
   Overlaps overlaps_;
+  /// Places of contacts with more than kSunkOverlap, and how much.
+  std::vector<std::pair<std::size_t, double>> sunk_;
 };
 
 }  // namespace catena

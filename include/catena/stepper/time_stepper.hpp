@@ -69,6 +69,11 @@ inline constexpr double kNotableDrift = 1e-4;
 /// Overlaps above this share of the smaller radius are worth a warning.
 inline constexpr double kNotableOverlap = 0.01;
 
+/// A contact of Stiffness::automatic sinks in where it overlaps by more than this share of the
+/// smaller radius under more than so many times the weight of the lighter body: in heaps the share
+/// is that of transients, the load that of a hundred bodies one upon another.
+inline constexpr double kSunkOverlap = 1e-3, kHeavyLoad = 100.0;
+
 /// Share of the kinetic energy that passive joints may seem to give without a word.
 inline constexpr double kNotableWork = 0.02;
 
@@ -83,6 +88,9 @@ struct StepReport {
   /// (equivalent_radius), at the start of the step; from kNotableOverlap on, whose the largest is.
   double overlap_largest = 0.0, overlap_mean = 0.0;
   std::array<GlobalId, 2> overlap_bodies = {kNoBody, kNoBody};
+  /// The deepest contact that has sunk in (StepContacts::Sunk); 0 and kNoBody: none has.
+  double sunk_overlap = 0.0, sunk_load = 0.0;
+  std::array<GlobalId, 2> sunk_bodies = {kNoBody, kNoBody};
   /// Law lagged: energy error of Coulomb's law itself over its value at zero impulses, and contacts
   /// that open since their sliding gains speed (StepContacts::count_opening).
   double lag_error = 0.0;

@@ -19,8 +19,16 @@ namespace {
 
 /// Warnings of missed tolerances that are shown one by one.
 constexpr int kMaxWarnings = 5;
+/// Steps for which a contact must have sunk in to be no impact.
+constexpr std::int64_t kSunkSteps = 20;
 /// Steps in which overlaps of the start are still being relaxed.
 constexpr std::int64_t kStartSteps = 500;
+
+/// What holds a heavy load: measured on stacks under tops of 10 to 10^6 times the mass.
+constexpr const char* kSunkAdvice =
+    "contact.stiffness: auto gives way as the lighter body asks for; contact.stiffness: rigid with "
+    "solver.method: auto bears such loads on few bodies, and half the time.step sinks in by a "
+    "quarter";
 
 std::string duration_text(double seconds) {
   if (!std::isfinite(seconds)) return "?";
@@ -72,6 +80,7 @@ void RunNotes::after_step(const StepReport& r) {
   times_ += r.times;
   note_overlaps(r);
   note_depth(r);
+  note_sunk(r);
   note_joints(r);
   note_tolerance(r);
   note_balance();
@@ -110,6 +119,24 @@ void RunNotes::note_depth(const StepReport& r) {
           (automatic ? "a larger contact.stiffness_ratio or a smaller time.step lessens it"
                      : "contact.stiffness and time.step decide it"),
       {{"step", std::to_string(sim_.state().step)}, {"overlap", json_number(r.overlap_largest)}});
+}
+
+/// Contacts that give as the lighter body asks for under a load that is not of its kind.
+void RunNotes::note_sunk(const StepReport& r) {
+  sunk_for_ = r.sunk_overlap > 0.0 ? sunk_for_ + 1 : 0;
+  if (sunk_for_ < kSunkSteps) return;
+  ++sunk_steps_;
+  sunk_most_ = std::max(sunk_most_, r.sunk_overlap);
+  if (sunk_steps_ > 1) return;
+  const NameTable& names = sim_.model().names;
+  log_.warning(
+      "step " + std::to_string(sim_.state().step) + ": " + names.name_of(r.sunk_bodies[0]) + " / " +
+          names.name_of(r.sunk_bodies[1]) + " overlap by " + short_text(100.0 * r.sunk_overlap, 3) +
+          " % of the smaller one's radius, a point of their contact bearing " +
+          short_text(r.sunk_load, 2) + " times the weight of the lighter one: " + kSunkAdvice,
+      {{"step", std::to_string(sim_.state().step)},
+       {"overlap", json_number(r.sunk_overlap)},
+       {"load", json_number(r.sunk_load)}});
 }
 
 void RunNotes::note_tolerance(const StepReport& r) {
@@ -554,6 +581,13 @@ void RunNotes::summary(const std::string& directory, double wall) {
     log_.warning(std::to_string(missed_) + " of " + std::to_string(steps) +
                  " steps missed their tolerance: see error_energy in the series" +
                  (advice_.empty() ? std::string() : ". " + advice_));
+  }
+  if (sunk_steps_ > 0) {
+    log_.warning("contacts had sunk in under heavy loads in " + std::to_string(sunk_steps_) +
+                     " of " + std::to_string(steps) + " steps, by up to " +
+                     short_text(100.0 * sunk_most_, 3) +
+                     " % of the smaller body's radius: " + kSunkAdvice,
+                 {{"steps", std::to_string(sunk_steps_)}, {"overlap", json_number(sunk_most_)}});
   }
   if (divided_ > 1) {
     log_.warning(std::to_string(divided_) + " of " + std::to_string(steps) +

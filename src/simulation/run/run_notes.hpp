@@ -32,6 +32,7 @@ class RunNotes {
   void note_few_bodies();
   void note_overlaps(const StepReport& r);
   void note_depth(const StepReport& r);
+  void note_sunk(const StepReport& r);
   void note_tolerance(const StepReport& r);
   /// Collective. Keeps the advice of the step that missed its tolerance by most.
   void keep_advice(const StepReport& r);
@@ -72,6 +73,9 @@ class RunNotes {
   int staying_ = 0;                           ///< mechanisms that stay in an outflow
   std::int64_t broken_ = 0;                   ///< joints that broke, as far as told
   double deepest_told_ = 0.0;                 ///< largest overlap that a warning named
+  std::int64_t sunk_for_ = 0;    ///< last steps in which a contact had sunk in under a heavy load
+  std::int64_t sunk_steps_ = 0;  ///< all of them
+  double sunk_most_ = 0.0;       ///< the largest of their overlaps
   std::int64_t missed_ = 0;
   bool missed_last_ = false;
   bool contradiction_told_ = false;
