@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Tracked carriages on grains: writes the case, runs it on the given numbers of ranks and prints sweeps, steps that
-missed the tolerance, the joints' largest misfit and times.
+missed the tolerance, the joints' largest misfit, wall times of a step, the CPU time of all steps on the busiest rank
+and the largest imbalance of contacts and of joints.
 
     scripts/studies/tracks.py --catena build/release/drivers/catena --tracks 2 5 --grains 54 46 2 -n 1 2 --steps 100
 
@@ -8,7 +9,9 @@ A carriage is a frame of 100 kg, a sprocket with a motor, an idler that a spring
 shoes of 2 kg, whose hinges give a little (a rigid loop has three redundant rows); it stands on its track. Tracks and
 grains of 8 cm in a bin begin with nothing that touches: grains fall on the floor of the bin, and tracks on them (over
 one layer the first shoes after some 35 steps). --case writes the case alone. The exit code is 1 where a step missed
-its tolerance, or where a track presses on no grain at the end.
+its tolerance, or where a track presses on no grain at the end. Two hundred tracks on 21,000 grains:
+
+    scripts/studies/tracks.py --tracks 10 20 --gaps 0.16 0.15 --grains 210 100 1 --steps 80 -n 1 2
 """
 
 import argparse
@@ -76,13 +79,13 @@ def path(x, y, z, straight):
             for side, a in bends]
 
 
-def case(along, across, shoes, grains, hinges, end):
+def case(along, across, shoes, gaps, grains, hinges, end):
     straight = (shoes * PITCH - 2 * math.pi * RADIUS) / 2
     if straight <= 0:
         sys.exit(f"--shoes {shoes}: too few to go around two wheels; take {math.ceil(2 * math.pi * RADIUS / PITCH)} "
                  "or more")
     height = grains[2] * SPACING + GAP + RADIUS + SHOE / 2
-    distance = straight + 2 * RADIUS + 0.35, 0.7
+    distance = straight + 2 * RADIUS + gaps[0], 0.3 + gaps[1]
     parts = {"bodies": "", "generators": "", "joints": "", "forces": "", "probes": ""}
     size = [n * SPACING for n in grains[:2]]
     for count, one, room, name in zip((along, across), distance, size, "XY"):
@@ -134,11 +137,13 @@ def run(arguments, file, ranks, directory):
         if footing(directory, track) == 0:
             sys.exit(f"{ranks} ranks: no shoe of track{track} presses on a grain after {len(rows)} steps; give more --steps")
     sweeps = sorted(r["iterations"] for r in rows)
+    profile = json.loads((directory / "profile.json").read_text(encoding="utf-8"))
     # the first steps make what later ones keep
     late = sorted(r["step_wall_s"] for r in rows[len(rows) // 5:])
-    print(f"{ranks:5} {len(rows):6} {sum(sweeps) / len(rows):12.1f} {sweeps[-1]:8.0f} {missed:7} "
-          f"{max(r['joint_misfit'] for r in rows):11.1e} {1e3 * late[len(late) // 2]:12.2f} "
-          f"{1e3 * sum(late) / len(late):10.2f} {rows[-1]['imbalance']:10.2f}", flush=True)
+    print(f"{ranks:5} {len(rows):6} {sum(sweeps) / len(rows):13.1f} {sweeps[-1]:8.0f} {missed:7} "
+          f"{max(r['joint_misfit'] for r in rows):10.2e} {1e3 * late[len(late) // 2]:10.2f} "
+          f"{1e3 * sum(late) / len(late):8.2f} {profile['per_rank']['steps_cpu_s']['max']:8.2f} "
+          f"{max(r['imbalance_contacts'] for r in rows):9.2f} {max(r['imbalance_joints'] for r in rows):7.2f}", flush=True)
     return missed
 
 
@@ -147,6 +152,7 @@ def main():
     parser.add_argument("--catena", default="catena", help="the program")
     parser.add_argument("--tracks", type=int, nargs=2, default=[1, 1], metavar=("ALONG", "ACROSS"))
     parser.add_argument("--shoes", type=int, default=40, help="of a track")
+    parser.add_argument("--gaps", type=float, nargs=2, default=[0.35, 0.4], metavar=("ALONG", "ACROSS"), help="m")
     parser.add_argument("--grains", type=int, nargs=3, default=[28, 12, 3], metavar=("X", "Y", "Z"))
     parser.add_argument("--hinges", default="1e-6 rad/(N m)", metavar="COMPLIANCE", help="angular; empty: rigid hinges")
     parser.add_argument("--steps", type=int, default=100, help="of 1 ms")
@@ -154,15 +160,15 @@ def main():
     parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE")
     parser.add_argument("--case", type=pathlib.Path, metavar="FILE", help="where the case goes, which is not run")
     arguments = parser.parse_args()
-    text = case(*arguments.tracks, arguments.shoes, arguments.grains, arguments.hinges, arguments.steps / 1000)
+    text = case(*arguments.tracks, arguments.shoes, arguments.gaps, arguments.grains, arguments.hinges, arguments.steps / 1000)
     if arguments.case:
         arguments.case.write_text(text, encoding="utf-8")
         return
     with tempfile.TemporaryDirectory() as work:
         file = pathlib.Path(work) / "tracks.yaml"
         file.write_text(text, encoding="utf-8")
-        print(f"{'ranks':>5} {'steps':>6} {'sweeps a step':>12} {'largest':>8} {'missed':>7} {'misfit, m':>11} "
-              f"{'ms a step':>12} {'mean':>10} {'imbalance':>10}")
+        print(f"{'ranks':>5} {'steps':>6} {'sweeps a step':>13} {'largest':>8} {'missed':>7} {'misfit, m':>10} "
+              f"{'ms a step':>10} {'mean':>8} {'CPU, s':>8} {'contacts':>9} {'joints':>7}")
         missed = [run(arguments, file, ranks, pathlib.Path(work) / f"ranks{ranks}") for ranks in arguments.ranks]
     sys.exit(1 if any(missed) else 0)
 
