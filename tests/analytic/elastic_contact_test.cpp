@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -275,6 +278,66 @@ TEST(ElasticHouse, HouseOfBlocksStandsUnderTheDefaults) {
   EXPECT_LT(sim->stepper().report().overlap_largest, 0.01);
 }
 
+/// Five cubes of 1 m one upon another, the top of the given mass and the others of 1 t.
+std::string stack_under(double top_mass, double end, const std::string& contact = "{}") {
+  std::string yaml = "materials: {m: {density: 1000, friction: 0.5}}\ncontact: " + contact +
+                     "\nbodies:\n  - {name: floor, material: m, shape: plane}\n";
+  for (int i = 0; i < 5; ++i)
+    yaml += "  - {name: cube" + std::to_string(i) +
+            ", material: m, shape: {box: {size: [1, 1, 1]}}, position: [0, 0, " + text_of(i + 0.5) +
+            "]" + (i == 4 ? ", mass: " + text_of(top_mass) : "") + "}\n";
+  return yaml + "time: {step: 5 ms, end: " + text_of(end) + "}\noutput: {snapshot_interval: 9}\n";
+}
+
+TEST(ElasticStack, IsSaidToSinkInByWhatItsPlacesSay) {
+  const auto sim = simulate(Communicator::self(), stack_under(1e6, 1.0));
+  run_until(*sim, 0.995);
+  double deepest = 1.0 - (height(*sim, 1) + 0.5);
+  for (GlobalId id = 2; id <= 5; ++id)
+    deepest = std::max(deepest, 1.0 - (height(*sim, id) - height(*sim, id - 1)));
+  const StepReport& r = sim->step();
+  EXPECT_GT(deepest, 1e-3);
+  // in radii of the sphere of equal volume; cubes may lean
+  EXPECT_NEAR(r.sunk_overlap * std::cbrt(0.75 / kPi), deepest, 0.02 * deepest);
+  // a quarter of 1,000 to 1,003 weights; the stack still swings
+  EXPECT_NEAR(r.sunk_load, 250.5, 30.0);
+
+  const auto even = simulate(Communicator::self(), stack_under(1e3, 0.3));
+  while (even->state().time < 0.3 - 1e-9) EXPECT_EQ(even->step().sunk_overlap, 0.0);
+}
+
+TEST(ElasticStack, TheLogNamesAHeavyTopAndWhatHoldsIt) {
+  const auto log_of = [](const std::string& yaml) {
+    const std::string directory = testing::TempDir() + "elastic_stack";
+    std::filesystem::remove_all(directory);
+    RunOptions options;
+    options.directory = directory;
+    Log log(true, true);
+    const auto sim = simulate(Communicator::self(), yaml);
+    const double start = height(*sim, 5);
+    EXPECT_EQ(sim->run(options, log), ExitCode::done);
+    std::ifstream file(directory + "/log.jsonl");
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    return std::pair(text, start - height(*sim, 5));
+  };
+  const std::string advice = "contact.stiffness: rigid with solver.method: auto";
+
+  const auto [heavy, sinks] = log_of(stack_under(1e6, 0.25));
+  const auto [even, stands] = log_of(stack_under(1e3, 0.25));
+  const auto [rigid, holds] = log_of(stack_under(1e6, 0.25, "{stiffness: rigid}"));
+
+  EXPECT_NE(heavy.find("overlap by"), std::string::npos) << heavy;
+  EXPECT_NE(heavy.find("times the weight of the lighter one: "), std::string::npos) << heavy;
+  EXPECT_NE(heavy.find("contacts had sunk in under heavy loads in"), std::string::npos) << heavy;
+  EXPECT_NE(heavy.find(advice), std::string::npos) << heavy;
+  EXPECT_GT(sinks, 3e-3);
+  EXPECT_EQ(even.find(advice), std::string::npos) << even;
+  EXPECT_LT(stands, 1e-4);
+  // the advice is good
+  EXPECT_EQ(rigid.find(advice), std::string::npos) << rigid;
+  EXPECT_LT(holds, 1e-5);
+}
+
 TEST(ElasticHouse, ItsPointsKeepTheirKeys) {
   const auto sim = simulate(Communicator::self(), kapla_house(4));
   run_until(*sim, 1.0);
@@ -309,6 +372,7 @@ TEST(ElasticPacking, SettlingCubeMissesNoStepAndIsBalanced) {
     missed += r.solve.status == SolveStatus::converged ? 0 : 1;
     iterations += r.solve.iterations;
     deepest = std::max(deepest, r.overlap_largest);
+    EXPECT_EQ(r.sunk_overlap, 0.0);
   }
   EXPECT_EQ(missed, 0);
   EXPECT_LT(iterations, 250 * 100);
