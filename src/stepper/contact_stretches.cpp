@@ -90,6 +90,8 @@ void ContactStretches::fill_rows(const Contact& contact, const LocalBodies& loca
     now.radius = reduced_radius(local.constants[rows.body_a], local.constants[rows.body_b]);
   kept.given = stiffness_.rows(now, pair, own_step);
   const ContactRowsGiven& given = kept.given;
+  if (old != nullptr)
+    kept.foretold_overlap = given.normal * std::max(0.0, old->impulse.dot(rows.normal)) / step_;
   rows.bias = given.bias + kept.drift[0];
   rows.tangent_bias = {kept.drift[1], kept.drift[2]};
   rows.compliance = given.impact ? 0.0 : stiffness_.sigma(given.normal, given.normal_share);
@@ -240,7 +242,15 @@ void ContactStretches::add_elastic(const ContactSolution& solution, const PointV
   const double undone = std::min(kRelaxed / (1.0 - kRelaxed) * kept.start_overlap,
                                  step_ * model_.contact.recovery_speed);
   const double relaxed = at_start - ContactStiffness::energy(given, overlap + lag - undone);
-  audit[EnergyTerm::elastic_jump] += at_start;
+  // the bodies' gain by the impulse, and what the contact lost of all that it had
+  const double gain = 0.5 * lambda[0] * (before + after);
+  const double lost = at_start - at_end - gain;
+  const double unforeseen =
+      at_start - relaxed - ContactStiffness::energy(given, kept.foretold_overlap);
+  const bool foretells = !given.resolved && given.normal_share > 1.0 - 1e-9;
+  const double neither =
+      foretells && lambda[0] >= 0.0 ? std::max(0.0, std::min(lost, unforeseen)) : 0.0;
+  audit[EnergyTerm::elastic_jump] += at_start - neither;
   if (kept.old != kNoIndex) {
     audit[EnergyTerm::recovery_work] += relaxed;
     audit[EnergyTerm::elastic_jump] -= relaxed;
@@ -262,7 +272,7 @@ void ContactStretches::add_elastic(const ContactSolution& solution, const PointV
   }
   audit[EnergyTerm::elastic_jump] += sheared;
   audit[EnergyTerm::elastic_energy] += at_end + sheared_at_end;
-  audit[EnergyTerm::dissipation_impact] -= at_end - at_start;
+  audit[EnergyTerm::dissipation_impact] += at_start - at_end - neither;
   audit[EnergyTerm::dissipation_friction] -= sheared_at_end - sheared;
 }
 

@@ -124,6 +124,44 @@ TEST(Breaking, ABeamBreaksAtItsMoment) {
   EXPECT_NEAR(breaks->scene().body_state(0).twist.v[2], -0.99, 1e-9);  // from the second step on
 }
 
+TEST(Breaking, OverlapsThatAJointAllowedAreNotThrownApart) {
+  // 1 kg that reaches 1 mm into a base, held by a joint that its weight breaks in the first step;
+  // contacts take 1e6 N/m, in which 1 mm would be 0.5 J
+  const auto sim = test::simulate(
+      Communicator::world(),
+      "materials: {m: {density: 1000, friction: 0.5}}\n"
+      "gravity: [0, 0, -10]\n"
+      "contact: {stiffness: 1e6}\n"
+      "bodies:\n"
+      "  - {name: base, material: m, fixed: true, shape: {box: {size: [0.1, 0.1, 0.1]}}, position: "
+      "[0, 0, 0]}\n"
+      "  - {name: block, material: m, shape: {box: {size: [0.1, 0.1, 0.1]}}, position: [0, 0, "
+      "0.099]}\n"
+      "joints: [{name: glue, type: fixed, between: [base, block], at: [0, 0, 0.05], break_force: "
+      "9}]\n"
+      "time: {step: 1 ms, end: 5}\n");
+  const auto place = [&] { return sim->scene().body_state(1).pose.p[2]; };
+  double fastest = 0.0;
+  for (int i = 0; i < 1500; ++i) {
+    sim->step();
+    fastest = std::max(fastest, std::abs(sim->scene().body_state(1).twist.v[2]));
+  }
+  EXPECT_EQ(sim->state().broken_joints, 1);
+  // a hundredth of what is left in a step: 10 mm/s at first; what sinks in under the weight besides
+  EXPECT_LT(fastest, 0.02);
+  // the weight sinks in by 10 N/(1e6 N/m), and what the audit has is what places say
+  const double sunk = 0.1 - place();
+  EXPECT_NEAR(sunk, 1e-5, 1e-7);  // something of the start is left
+  const StepReport& r = sim->stepper().report();
+  const double stored = 0.5e6 * sunk * sunk;
+  EXPECT_NEAR(r.audit[EnergyTerm::elastic_energy], stored, 1e-7);
+  // pushing apart has lifted the weight, and what contacts lost of it besides
+  EXPECT_NEAR(r.audit[EnergyTerm::recovery_work] - r.audit[EnergyTerm::dissipation_impact],
+              10.0 * (place() - 0.099) + stored, 1e-5);
+  EXPECT_NEAR(r.audit[EnergyTerm::elastic_jump], 0.0, 1e-4);
+  EXPECT_NEAR(r.energy_residual, 0.0, 1e-4);
+}
+
 /// Blocks of 0.1 m and 1 kg in a row along `axis`, the first fixed, bonded.
 std::string row_of_blocks(const std::string& count, const std::string& spacing,
                           const std::string& gravity, const std::string& limits) {

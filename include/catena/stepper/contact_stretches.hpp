@@ -25,6 +25,9 @@ struct KeptContact {
   /// Places in the last step's lists; kNoIndex: none.
   Index old = kNoIndex, old_couple = kNoIndex;
   double start_overlap = 0.0;  ///< that does not count, m
+  /// With the last step's impulse, of which this is the compliance's overlap, m: at normal_share 1
+  /// what that step foretold of this one's.
+  double foretold_overlap = 0.0;
   /// Of the relative velocity what the bodies' twists do not say, in the contact's frame, m/s: that
   /// of moving surfaces and of images in a sheared box. In the rows it stands in the bias.
   Vec3 drift = Vec3::Zero();
@@ -72,6 +75,8 @@ class ContactStretches {
   /// spin of both bodies about the normal.
   void keep(const ContactSolution& solution, const ContactForce& force, State& state) const;
   /// Adds what the contact stores at the step's end, and by how much more that is than before.
+  /// Where steps undo overlaps whole (normal_share 1), what one that was not foretold stores and
+  /// loses again in this step is neither a jump nor a loss.
   /// Energies of resolved contacts are those of the mean overlap over a step, as their rows are
   /// made.
   void add_elastic(const ContactSolution& solution, const PointVelocities& at_point,
