@@ -116,8 +116,10 @@ TEST(ManyDrives, AHubAndItsThousandWheelsMoveAsTheirMomentumSays) {
   }
 }
 
-/// Links of 1 m and 1 kg in a row along x, hinged about y, the first to the world.
-std::string row(int n, const std::string& gravity, const std::string& drive) {
+/// Links of 1 m and 1 kg in a row along x, hinged about y, the first to the world; what the first
+/// hinge has besides, and what all others have.
+std::string row(int n, const std::string& gravity, const std::string& first,
+                const std::string& others) {
   std::string bodies = "gravity: [0, 0, " + gravity + "]\nbodies:\n", joints = "joints:\n";
   for (int i = 0; i < n; ++i) {
     const std::string name = "b" + std::to_string(i);
@@ -127,9 +129,12 @@ std::string row(int n, const std::string& gravity, const std::string& drive) {
         text_of(i + 0.5) + ", 0, 0]}\n";
     joints += "  - {name: j" + std::to_string(i) + ", type: revolute, between: [" +
               (i == 0 ? "world" : "b" + std::to_string(i - 1)) + ", " + name + "], at: [" +
-              std::to_string(i) + ", 0, 0], axis: [0, 1, 0]" + drive + "}\n";
+              std::to_string(i) + ", 0, 0], axis: [0, 1, 0]" + (i == 0 ? first : others) + "}\n";
   }
   return bodies + joints + "time: {step: 1 ms, end: 1}\n";
+}
+std::string row(int n, const std::string& gravity, const std::string& drive) {
+  return row(n, gravity, drive, drive);
 }
 
 TEST(ManyDrives, ABeamOfLinksYieldsAtItsRootAlone) {
@@ -169,6 +174,24 @@ TEST(ManyDrives, LimitsHoldABeamAndWhereTheyAreFarDoNothing) {
     const double bends = 10.0 * (kLinks - k) * (kLinks - k) / 2.0;
     EXPECT_NEAR(std::abs(joint_forces(*holds, k).drive[0][0]), bends, 1e-4 * 1.1e5) << k;
   }
+}
+
+TEST(ManyDrives, LimitsThatDoNotActChangeNoBitOfWhatAMotorDoes) {
+  constexpr int kLinks = 150;
+  const std::string motor = ", motor: {velocity: 0, max_force: 1e5}";
+  const auto far = simulate(row(kLinks, "-10", motor, ", limits: [-170 deg, 170 deg]"));
+  // within 0.05 rad of them there are rows
+  const auto near = simulate(row(kLinks, "-10", motor, ", limits: [-1 deg, 1 deg]"));
+
+  for (int i = 0; i < 5; ++i)
+    for (Simulation* sim : {far.get(), near.get()}) sim->step();
+
+  for (int k = 0; k < kLinks; ++k) {
+    EXPECT_EQ(body_of(*near, k).twist.v, body_of(*far, k).twist.v) << k;
+    EXPECT_EQ(body_of(*near, k).twist.w, body_of(*far, k).twist.w) << k;
+  }
+  EXPECT_EQ(near->stepper().problem().blocks.size(),
+            far->stepper().problem().blocks.size() + kLinks - 1);
 }
 
 /// Parallelograms beside each other: a motor turns the one crank, a brake holds a pin of the

@@ -20,8 +20,8 @@ class SubdomainEngine final : public HybridEngine {
     joints_ = joints;
     carries_velocities_ = rules.carried == nullptr;
     drives_.reset();
-    if (joints != nullptr) drives_ = make_joint_drives(problem, op, *joints, driven_);
-    map_subdomains(problem, joints == nullptr, drives_.get(), map_);
+    if (joints != nullptr) drives_.emplace(problem, op, *joints, driven_);
+    map_subdomains(problem, joints == nullptr, drives_ ? &*drives_ : nullptr, map_);
     touched_.resize(map_.blocks.size());
     for (std::size_t i = 0; i < touched_.size(); ++i)
       find_touched_bodies(problem, map_.blocks[i], is_touched_, touched_[i]);
@@ -81,11 +81,7 @@ class SubdomainEngine final : public HybridEngine {
     shared_.finish(subdomains_);
     if (joints_ != nullptr) {
       shared_.read(*problem_, velocities_);
-      // what redundant rows share out between them is not determined: mixes may let it grow
-      if (anderson_ && !joints_->determined())
-        joints_->solve_anew(*problem_, joint_impulses_, velocities_);
-      else
-        joints_->solve(*problem_, joint_impulses_, velocities_);
+      if (!drives_->meets_joints()) solve_joints();
       drives_->solve(joint_impulses_, velocities_);
       shared_.write(*problem_, velocities_, subdomains_);
     }
@@ -195,6 +191,15 @@ class SubdomainEngine final : public HybridEngine {
     return sum;
   }
 
+  /// Neighbours, and what the eliminations say.
+  void solve_joints() {
+    // what redundant rows share out between them is not determined: mixes may let it grow
+    if (anderson_ && !joints_->determined())
+      joints_->solve_anew(*problem_, joint_impulses_, velocities_);
+    else
+      joints_->solve(*problem_, joint_impulses_, velocities_);
+  }
+
   /// Calls visit(row) for the rows of bilateral blocks.
   template <class Visit>
   void for_joint_rows(const Visit& visit) const {
@@ -235,8 +240,8 @@ class SubdomainEngine final : public HybridEngine {
 
   const ConstraintProblem* problem_ = nullptr;
   JointSystem* joints_ = nullptr;
-  std::unique_ptr<JointDrives> drives_;  ///< where there are joints
-  std::optional<JointSystem> driven_;    ///< the joints with their drives, where those are many
+  std::optional<JointDrives> drives_;  ///< where there are joints
+  std::optional<JointSystem> driven_;  ///< the joints with their drives, where those are many
   SubdomainMap map_;
   std::vector<std::vector<Index>> touched_;  ///< bodies of each subdomain
   std::vector<char> is_touched_;             ///< scratch

@@ -5,7 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "solvers/joints/drives/joint_drives.hpp"
+#include "catena/constraints/delassus.hpp"
+#include "solvers/joints/drives/drive_rows.hpp"
+#include "solvers/joints/joint_system.hpp"
 
 namespace catena {
 
@@ -24,13 +26,14 @@ namespace catena {
 /// the blocks stay the same ones. In a loop rows of F may contradict each other (a motor against a
 /// stop): then all of them yield, and one that yields with a bound before it goes there. The set of
 /// the last solve is where the next one begins.
-class DrivenJoints final : public JointDrives {
+class DrivenJoints final : public DriveRows {
  public:
   /// Local. `joints` is not prepared: this object does it with its own problem.
   DrivenJoints(const ConstraintProblem& problem, std::vector<Index> drives, DelassusOperator& op,
                JointSystem& joints);
 
-  void solve(std::span<double> impulses, std::span<double> velocities) override;
+  /// Collective. As JointDrives::solve, whether or not `velocities` meet the joints.
+  void solve(std::span<double> impulses, std::span<double> velocities);
 
  private:
   /// Where a drive's impulse stands against its bounds.
@@ -68,7 +71,8 @@ class DrivenJoints final : public JointDrives {
   std::vector<double> lambda_;          ///< of all rows of with_drives_
   std::vector<double> push_, changes_;  ///< scratch: of all rows, of all velocities
   bool begun_ = false;                  ///< sides are chosen
-  bool changed_ = true;                 ///< the set, since it was factored
+  bool anew_ = true;  ///< no solve yet since impulses changed: what redundant rows had is forgotten
+  bool changed_ = true;  ///< the set, since it was factored
 };
 
 }  // namespace catena

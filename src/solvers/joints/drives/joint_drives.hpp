@@ -1,12 +1,14 @@
 // Limits, bounded motors and friction of joints, solved with the joints that they drive.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "catena/constraints/delassus.hpp"
+#include "solvers/joints/drives/drive_rows.hpp"
+#include "solvers/joints/drives/driven_joints.hpp"
+#include "solvers/joints/drives/joint_limits_and_motors.hpp"
 #include "solvers/joints/joint_system.hpp"
 
 namespace catena {
@@ -19,47 +21,33 @@ namespace catena {
 ///
 ///   lo <= lambda <= hi  complementary to  w
 ///
-/// A few by their dense matrix (JointLimitsAndMotors), more with the joints in one factor
-/// (DrivenJoints).
-class JointDrives {
+/// While few act, by their dense matrix (JointLimitsAndMotors); from the solve on in which more do,
+/// with the joints in one factor (DrivenJoints).
+class JointDrives : public DriveRows {
  public:
-  virtual ~JointDrives() = default;
+  /// Collective. `joints` is prepared for the problem; all must outlive this object. `driven` is
+  /// kept from step to step: the joints with many drives, if there are such.
+  JointDrives(const ConstraintProblem& problem, DelassusOperator& op, JointSystem& joints,
+              std::optional<JointSystem>& driven);
 
   /// Whether block k of the problem is solved here.
   bool has(Index block) const { return !has_.empty() && has_[block] != 0; }
-  /// Local. Brings the impulses of the rows within their bounds.
-  void admit(std::span<double> impulses) const;
+  /// Whether solve() meets the joints by itself.
+  bool meets_joints() const { return many_.has_value(); }
   /// Collective. `velocities`: those of bodies that joints hold, ghosts included, with the joints
-  /// met; then both they and `impulses` (of all rows) are changed, and the joints are met again.
-  virtual void solve(std::span<double> impulses, std::span<double> velocities) = 0;
+  /// met unless meets_joints(); then both they and `impulses` (of all rows) are changed, and the
+  /// joints are met again.
+  void solve(std::span<double> impulses, std::span<double> velocities);
   /// Local. Copies the rows' impulses.
   void store(std::span<const double> from, std::span<double> to) const;
 
- protected:
-  /// The problem's drives that this rank holds: general blocks, ascending.
-  JointDrives(const ConstraintProblem& problem, std::vector<Index> drives);
-
-  /// w of an own row.
-  double residual_velocity(std::size_t own, std::span<const double> impulses,
-                           std::span<const double> velocities) const;
-  /// lo and hi of an own row, N s.
-  double lower(std::size_t own) const;
-  double upper(std::size_t own) const;
-  /// The own row's place among the general blocks' rows.
-  std::size_t general_row(std::size_t own) const { return problem_.blocks.row_begin[block_[own]]; }
-
-  const ConstraintProblem& problem_;
-  std::vector<Index> block_;      ///< own rows: general block ...
-  std::vector<std::size_t> row_;  ///< ... and row among all rows
-
  private:
+  DelassusOperator& op_;
+  JointSystem& joints_;
+  std::optional<JointSystem>& driven_;
   std::vector<char> has_;  ///< per block
+  JointLimitsAndMotors few_;
+  std::optional<DrivenJoints> many_;
 };
-
-/// Collective. `joints` is prepared for the problem; both must outlive what is returned. `driven`
-/// is kept from step to step: the joints with many drives, if there are such.
-std::unique_ptr<JointDrives> make_joint_drives(const ConstraintProblem& problem,
-                                               DelassusOperator& op, JointSystem& joints,
-                                               std::optional<JointSystem>& driven);
 
 }  // namespace catena

@@ -21,34 +21,31 @@ constexpr double kLeast = 1e-6;
 
 }  // namespace
 
-bool JointLimitsAndMotors::takes(const ConstraintProblem& problem, std::span<const Index> drives,
-                                 const JointSystem& joints) {
-  const std::int64_t total = problem.comm.sum(std::ssize(drives));
-  if (total > kMost) return false;
-  const std::span<const char> touched = joints.touched();
-  std::int64_t dofs = 0, rows = 0;
-  for (Index b = 0; b < problem.bodies.size(); ++b)
-    if (touched[b] != 0) dofs += problem.bodies.dofs(b);
-  for (Index k = 0; k < problem.blocks.size(); ++k)
-    if (problem.blocks.kind[k] == BlockKind::bilateral) rows += problem.blocks.rows(k);
-  // of ordered problems what does not depend on the ranks
-  const std::int64_t numbers = total * (problem.ordered ? 2 * rows : dofs + rows);
-  return (problem.ordered ? problem.comm.sum(numbers) : problem.comm.max(numbers)) <= kMaxNumbers;
-}
-
 JointLimitsAndMotors::JointLimitsAndMotors(const ConstraintProblem& problem,
                                            std::vector<Index> drives, DelassusOperator& op,
                                            JointSystem& joints)
-    : JointDrives(problem, std::move(drives)) {
-  total_ = problem_.comm.sum(std::ssize(block_));
+    : DriveRows(problem, std::move(drives)),
+      op_(op),
+      joints_(joints),
+      total_(problem.comm.sum(std::ssize(block_))),
+      acts_(block_.size(), 0) {
   if (total_ == 0) return;
-  list_rows(joints);
-  find_places();
-  make_columns(op, joints);
+  for (const Index k : block_) {
+    // a joint's rows lie on one rank, together and in their order
+    const std::int64_t joint = problem.blocks.name[k];
+    const bool same = !name_.empty() && joint == name_.back().joint;
+    name_.push_back({joint, same ? name_.back().order + 1 : 0});
+  }
+  list_moved(joints);
+  // of ordered problems what does not depend on the ranks
+  const std::int64_t line = problem.ordered
+                                ? problem.comm.sum(2 * std::ssize(rows_))
+                                : problem.comm.max(std::ssize(dofs_) + std::ssize(rows_));
+  most_ = std::min(kMost, kMaxNumbers / std::max(line, std::int64_t{1}));
 }
 
 /// What columns move.
-void JointLimitsAndMotors::list_rows(const JointSystem& joints) {
+void JointLimitsAndMotors::list_moved(const JointSystem& joints) {
   const GeneralBlocks& blocks = problem_.blocks;
   const std::span<const char> touched = joints.touched();
   for (Index b = 0; b < problem_.bodies.size(); ++b) {
@@ -63,71 +60,86 @@ void JointLimitsAndMotors::list_rows(const JointSystem& joints) {
   }
 }
 
-/// Collective. Rows stand in the order of their joints.
-void JointLimitsAndMotors::find_places() {
-  std::vector<std::int64_t> names;
-  names.reserve(block_.size());
-  for (const Index k : block_) names.push_back(problem_.blocks.name[k]);
-  std::vector<std::int64_t> all = all_gather_values(problem_.comm, names);
-  std::sort(all.begin(), all.end());
-  own_.assign(total_, kNoIndex);
-  // a joint's rows lie on one rank, together and in their order
-  for (std::size_t g = 0; g < names.size(); ++g) {
-    const bool same = g > 0 && names[g] == names[g - 1];
-    place_.push_back(same ? place_.back() + 1
-                          : static_cast<std::size_t>(
-                                std::lower_bound(all.begin(), all.end(), names[g]) - all.begin()));
-    own_[place_.back()] = to_index(g);
-  }
+/// Whether an own row stands at a bound and its slip keeps it there.
+bool JointLimitsAndMotors::rests(std::size_t own, std::span<const double> impulses,
+                                 std::span<const double> velocities) const {
+  const double lambda = impulses[row_[own]], lo = lower(own), hi = upper(own);
+  if (lo == hi) return lambda == lo;
+  const double w = residual_velocity(own, impulses, velocities);
+  return (lambda == lo && w >= 0.0) || (lambda == hi && w <= 0.0);
 }
 
-void JointLimitsAndMotors::make_columns(DelassusOperator& op, JointSystem& joints) {
+/// Collective. Own rows that act from now on, with those of the other ranks.
+void JointLimitsAndMotors::add_acting(std::span<const std::size_t> own) {
+  std::vector<Name> names;
+  names.reserve(own.size());
+  for (const std::size_t g : own) names.push_back(name_[g]);
+  const auto before = std::ssize(acting_);
+  for (const Name& name : all_gather_values(problem_.comm, names))
+    acting_.push_back({.name = name});
+  const auto added = std::span(acting_).subspan(before);
+  std::ranges::sort(added, {}, &Acting::name);
+  for (const std::size_t g : own) {
+    acts_[g] = 1;
+    std::ranges::lower_bound(added, name_[g], {}, &Acting::name)->own = to_index(g);
+  }
+  for (Acting& acting : added) make_column(acting);
+  std::ranges::inplace_merge(acting_, acting_.begin() + before, {}, &Acting::name);
+  make_matrix();
+}
+
+/// Collective. What a unit impulse of a row does to bodies and joints.
+void JointLimitsAndMotors::make_column(Acting& acting) {
   const std::size_t n_rows = problem_.n_rows(), n_dofs = problem_.bodies.n_dofs();
   const std::size_t first_general = problem_.first_general_row();
+  const std::vector<double>& q = problem_.blocks.q;
   std::vector<double> unit(n_rows, 0.0), reaction(n_rows, 0.0), rhs(n_rows, 0.0);
-  std::vector<double> velocities(n_dofs), changes(n_dofs), zero(n_dofs, 0.0);
-  std::vector<double> residual(n_rows - first_general), bias(n_rows - first_general);
-  op.general_residual_velocities(zero, {}, bias);
-  const std::size_t line = dofs_.size() + rows_.size();
-  columns_.assign(total_ * line, 0.0);
-  matrix_.assign(total_ * total_, 0.0);
-  std::vector<double> own_diagonal(total_, 0.0);
-  for (std::size_t f = 0; f < total_; ++f) {
-    const bool own = own_[f] != kNoIndex;
-    const std::size_t row = own ? row_[own_[f]] : 0;
-    if (own) unit[row] = 1.0;
-    op.velocity_changes(unit, velocities);
-    op.general_residual_velocities(velocities, std::span(unit).subspan(first_general), residual);
-    if (own) own_diagonal[f] = residual[row - first_general] - bias[row - first_general];
-    for (const std::size_t r : rows_)
-      rhs[r] = bias[r - first_general] - residual[r - first_general];
-    joints.move(problem_, rhs, changes, reaction);
-    for (std::size_t d = 0; d < n_dofs; ++d) velocities[d] += changes[d];
-    for (std::size_t g = 0; g < block_.size(); ++g)
-      matrix_[place_[g] * total_ + f] =
-          residual_velocity(g, unit, velocities) + problem_.blocks.q[row_[g] - first_general];
-    double* column = columns_.data() + f * line;
-    for (const std::size_t d : dofs_) *column++ = velocities[d];
-    for (const std::size_t r : rows_) *column++ = reaction[r];
-    if (own) unit[row] = 0.0;
+  std::vector<double> velocities(n_dofs), changes(n_dofs), residual(n_rows - first_general);
+  const bool is_own = acting.own != kNoIndex;
+  const std::size_t row = is_own ? row_[acting.own] : 0;
+  if (is_own) unit[row] = 1.0;
+  op_.velocity_changes(unit, velocities);
+  op_.general_residual_velocities(velocities, std::span(unit).subspan(first_general), residual);
+  if (is_own) acting.of_unit = residual[row - first_general] + q[row - first_general];
+  for (const std::size_t r : rows_) rhs[r] = -(residual[r - first_general] + q[r - first_general]);
+  joints_.move(problem_, rhs, changes, reaction);
+  acting.column.reserve(dofs_.size() + rows_.size());
+  for (const std::size_t d : dofs_) acting.column.push_back(velocities[d] + changes[d]);
+  for (const std::size_t r : rows_) acting.column.push_back(reaction[r]);
+}
+
+/// Collective. N~ of the rows that act, and what their slips are divided by.
+void JointLimitsAndMotors::make_matrix() {
+  const std::size_t n = acting_.size();
+  std::vector<double> unit(problem_.n_rows(), 0.0), velocities(problem_.bodies.n_dofs(), 0.0);
+  // the diagonal of N stands behind N~
+  matrix_.assign(n * n + n, 0.0);
+  for (std::size_t f = 0; f < n; ++f) {
+    const Acting& acting = acting_[f];
+    for (std::size_t i = 0; i < dofs_.size(); ++i) velocities[dofs_[i]] = acting.column[i];
+    if (acting.own != kNoIndex) unit[row_[acting.own]] = 1.0;
+    for (std::size_t g = 0; g < n; ++g)
+      if (const Index own = acting_[g].own; own != kNoIndex)
+        matrix_[g * n + f] =
+            residual_velocity(own, unit, velocities) + problem_.blocks.q[general_row(own)];
+    if (acting.own != kNoIndex) unit[row_[acting.own]] = 0.0;
+    matrix_[n * n + f] = acting.of_unit;
   }
   problem_.comm.sum(matrix_);
-  problem_.comm.sum(own_diagonal);
-  step_.resize(total_);
-  for (std::size_t f = 0; f < total_; ++f)
-    step_[f] = std::max(matrix_[f * total_ + f], kLeast * own_diagonal[f]);
-  state_.resize(4 * total_);
-  change_.resize(total_);
+  step_.resize(n);
+  for (std::size_t f = 0; f < n; ++f)
+    step_[f] = std::max(matrix_[f * n + f], kLeast * matrix_[n * n + f]);
 }
 
 /// One projected sweep; true if nothing moves beyond round-off.
 bool JointLimitsAndMotors::sweep_rows() {
+  const std::size_t n = acting_.size();
   double* w = state_.data();
-  double* lambda = w + total_;
-  const double* lower = lambda + total_;
-  const double* upper = lower + total_;
+  double* lambda = w + n;
+  const double* lower = lambda + n;
+  const double* upper = lower + n;
   double moved = 0.0, size = 0.0;
-  for (std::size_t f = 0; f < total_; ++f) {
+  for (std::size_t f = 0; f < n; ++f) {
     if (!(step_[f] > 0.0)) continue;
     const double d = std::clamp(lambda[f] - w[f] / step_[f], lower[f], upper[f]) - lambda[f];
     moved += d * d * step_[f];
@@ -138,20 +150,22 @@ bool JointLimitsAndMotors::sweep_rows() {
 }
 
 void JointLimitsAndMotors::move_row(std::size_t f, double d) {
-  state_[total_ + f] += d;
+  const std::size_t n = acting_.size();
+  state_[n + f] += d;
   change_[f] += d;
-  for (std::size_t g = 0; g < total_; ++g) state_[g] += matrix_[f * total_ + g] * d;
+  for (std::size_t g = 0; g < n; ++g) state_[g] += matrix_[f * n + g] * d;
 }
 
 /// Least of the rows between their bounds, as far along the way to it as all stay between; false
 /// where there is nothing to gain.
 bool JointLimitsAndMotors::free_rows() {
+  const std::size_t rows = acting_.size();
   const double* w = state_.data();
-  const double* lambda = w + total_;
-  const double* lower = lambda + total_;
-  const double* upper = lower + total_;
+  const double* lambda = w + rows;
+  const double* lower = lambda + rows;
+  const double* upper = lower + rows;
   std::vector<std::size_t> free;
-  for (std::size_t f = 0; f < total_; ++f)
+  for (std::size_t f = 0; f < rows; ++f)
     if (step_[f] > 0.0 && lambda[f] > lower[f] && lambda[f] < upper[f]) free.push_back(f);
   if (free.size() < 2) return !free.empty();
   const Eigen::Index n = free.size();
@@ -159,8 +173,8 @@ bool JointLimitsAndMotors::free_rows() {
   Eigen::VectorXd d(n);
   for (Eigen::Index i = 0; i < n; ++i) {
     const std::size_t f = free[i];
-    for (Eigen::Index j = 0; j < n; ++j) a(i, j) = matrix_[f * total_ + free[j]];
-    a(i, i) += kSoft * step_[f] + (step_[f] - matrix_[f * total_ + f]);
+    for (Eigen::Index j = 0; j < n; ++j) a(i, j) = matrix_[f * rows + free[j]];
+    a(i, i) += kSoft * step_[f] + (step_[f] - matrix_[f * rows + f]);
     d(i) = -w[f];
   }
   const Eigen::LLT<Eigen::MatrixXd> factor(a);
@@ -176,38 +190,69 @@ bool JointLimitsAndMotors::free_rows() {
   return true;
 }
 
-void JointLimitsAndMotors::solve(std::span<double> impulses, std::span<double> velocities) {
-  if (total_ == 0) return;
-  std::fill(state_.begin(), state_.end(), 0.0);
-  double* w = state_.data();
-  double* lambda = w + total_;
-  double* lower_bound = lambda + total_;
-  double* upper_bound = lower_bound + total_;
-  for (std::size_t g = 0; g < block_.size(); ++g) {
-    const std::size_t f = place_[g];
-    w[f] = residual_velocity(g, impulses, velocities);
-    lambda[f] = impulses[row_[g]];
-    lower_bound[f] = lower(g);
-    upper_bound[f] = upper(g);
+/// Collective. state_ of the rows that act; returns the sum of all ranks' `more`.
+std::int64_t JointLimitsAndMotors::gather_state(std::span<const double> impulses,
+                                                std::span<const double> velocities,
+                                                std::size_t more) {
+  const std::size_t n = acting_.size();
+  state_.assign(4 * n + 1, 0.0);
+  for (std::size_t f = 0; f < n; ++f) {
+    if (acting_[f].own == kNoIndex) continue;
+    const std::size_t g = acting_[f].own;
+    state_[f] = residual_velocity(g, impulses, velocities);
+    state_[n + f] = impulses[row_[g]];
+    state_[2 * n + f] = lower(g);
+    state_[3 * n + f] = upper(g);
   }
+  state_.back() = static_cast<double>(more);
   problem_.comm.sum(state_);
-  std::fill(change_.begin(), change_.end(), 0.0);
+  return std::llround(state_.back());
+}
+
+/// Local. Solves for the rows that act; whether any impulse changed.
+bool JointLimitsAndMotors::move_acting(std::span<double> impulses, std::span<double> velocities) {
+  change_.assign(acting_.size(), 0.0);
   for (int turn = 0; turn < kTurns; ++turn) {
     bool at_rest = false;
     for (int sweep = 0; sweep < kSweeps && !at_rest; ++sweep) at_rest = sweep_rows();
     if (at_rest || !free_rows()) break;
   }
-  const std::size_t line = dofs_.size() + rows_.size();
-  for (std::size_t f = 0; f < total_; ++f) {
+  bool moved = false;
+  for (std::size_t f = 0; f < acting_.size(); ++f) {
     const double d = change_[f];
     if (d == 0.0) continue;
-    const double* column = columns_.data() + f * line;
+    moved = true;
+    const double* column = acting_[f].column.data();
     for (const std::size_t i : dofs_) velocities[i] += *column++ * d;
     for (const std::size_t r : rows_) impulses[r] += *column++ * d;
   }
   // a row taken to its bound by a part of a step has it to round-off only
-  for (std::size_t g = 0; g < block_.size(); ++g)
-    impulses[row_[g]] = std::clamp(lambda[place_[g]], lower(g), upper(g));
+  for (std::size_t f = 0; f < acting_.size(); ++f)
+    if (const Index own = acting_[f].own; own != kNoIndex)
+      impulses[row_[own]] = std::clamp(state_[acting_.size() + f], lower(own), upper(own));
+  return moved;
+}
+
+bool JointLimitsAndMotors::solve(std::span<double> impulses, std::span<double> velocities) {
+  if (total_ == 0) return true;
+  std::vector<std::size_t> more;
+  // what moves may make others act
+  for (bool solved = false;;) {
+    more.clear();
+    for (std::size_t g = 0; g < block_.size(); ++g)
+      if (acts_[g] == 0 && !rests(g, impulses, velocities)) more.push_back(g);
+    const std::int64_t n_more = gather_state(impulses, velocities, more.size());
+    if (n_more > 0) {
+      if (std::ssize(acting_) + n_more > most_) return false;
+      add_acting(more);
+      solved = false;
+    } else {
+      if (solved) return true;
+      const bool moved = move_acting(impulses, velocities);
+      if (!moved || std::ssize(acting_) == total_) return true;
+      solved = true;
+    }
+  }
 }
 
 }  // namespace catena

@@ -1,11 +1,14 @@
-// A few limits, bounded motors and friction of joints by their dense matrix.
+// A few acting limits, bounded motors and friction of joints by their dense matrix.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "solvers/joints/drives/joint_drives.hpp"
+#include "catena/constraints/delassus.hpp"
+#include "solvers/joints/drives/drive_rows.hpp"
+#include "solvers/joints/joint_system.hpp"
 
 namespace catena {
 
@@ -15,39 +18,61 @@ namespace catena {
 ///
 /// with w_f of velocities that meet the joints, by projected Gauss-Seidel on the dense N~, which
 /// every rank holds, and Cholesky factors of the rows between their bounds. d moves bodies and
-/// joints by stored columns, so that the joints stay met.
-class JointLimitsAndMotors final : public JointDrives {
+/// joints by stored columns, so that the joints stay met. f are the rows that *act*: once they were
+/// off their bounds or on the wrong side of them. All others, such as limits near which nothing
+/// happens, cost a look and change no bit.
+class JointLimitsAndMotors final : public DriveRows {
  public:
-  /// Collective. Whether there are few enough: kMost rows over all ranks, kMaxNumbers stored on
-  /// one.
-  static bool takes(const ConstraintProblem& problem, std::span<const Index> drives,
-                    const JointSystem& joints);
-  /// Collective. One solve of the joints per row.
+  /// Collective. `joints` is prepared.
   JointLimitsAndMotors(const ConstraintProblem& problem, std::vector<Index> drives,
                        DelassusOperator& op, JointSystem& joints);
 
-  void solve(std::span<double> impulses, std::span<double> velocities) override;
+  /// Collective. False where more rows act than kMost, or than kMaxNumbers stored on one rank
+  /// allow; impulses and velocities are then those of before, or of a solve that knew fewer of
+  /// them.
+  bool solve(std::span<double> impulses, std::span<double> velocities);
 
  private:
   static constexpr std::int64_t kMost = 128;
   static constexpr std::int64_t kMaxNumbers = 4'000'000;
+  struct Name {
+    std::int64_t joint = 0;  ///< name of the block
+    std::int64_t order = 0;  ///< among the rows of that joint
+    auto operator<=>(const Name&) const = default;
+  };
+  /// A row that acts, as every rank knows it.
+  struct Acting {
+    Name name;
+    Index own = kNoIndex;             ///< the own row, if it is one
+    double of_unit = 0.0;             ///< N_ff, where it is an own row
+    std::vector<double> column = {};  ///< V of dofs_, then impulses of rows_
+  };
 
-  void list_rows(const JointSystem& joints);
-  void find_places();
-  void make_columns(DelassusOperator& op, JointSystem& joints);
+  void list_moved(const JointSystem& joints);
+  bool rests(std::size_t own, std::span<const double> impulses,
+             std::span<const double> velocities) const;
+  void add_acting(std::span<const std::size_t> own);
+  void make_column(Acting& acting);
+  void make_matrix();
+  std::int64_t gather_state(std::span<const double> impulses, std::span<const double> velocities,
+                            std::size_t more);
+  bool move_acting(std::span<double> impulses, std::span<double> velocities);
   bool sweep_rows();
   bool free_rows();
   void move_row(std::size_t f, double d);
 
-  std::vector<std::size_t> place_;  ///< of each own row among those of all ranks
-  std::vector<Index> own_;          ///< of all ranks' rows the own one, or kNoIndex
-  std::size_t total_ = 0;           ///< over all ranks
-  std::vector<std::size_t> dofs_;   ///< velocities that a column moves
-  std::vector<std::size_t> rows_;   ///< bilateral rows that it moves
-  std::vector<double> columns_;     ///< per row of all ranks: of dofs_, then of rows_
-  std::vector<double> matrix_;      ///< N~, row by row
-  std::vector<double> step_;        ///< what a row's slip is divided by, at least N~_ff
-  std::vector<double> state_;       ///< w, lambda, lower, upper of all rows
+  DelassusOperator& op_;
+  JointSystem& joints_;
+  std::int64_t total_ = 0;         ///< rows of all ranks ...
+  std::int64_t most_ = 0;          ///< ... and how many of them may act
+  std::vector<Name> name_;         ///< of each own row
+  std::vector<char> acts_;         ///< of each own row
+  std::vector<std::size_t> dofs_;  ///< velocities that a column moves
+  std::vector<std::size_t> rows_;  ///< bilateral rows that it moves
+  std::vector<Acting> acting_;     ///< by name
+  std::vector<double> matrix_;     ///< N~, row by row
+  std::vector<double> step_;       ///< what a row's slip is divided by, at least N~_ff
+  std::vector<double> state_;      ///< w, lambda, lower, upper of all that act, and a count
   std::vector<double> change_;
 };
 
