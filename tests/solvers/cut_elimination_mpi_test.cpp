@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "catena/comm/typed_exchange.hpp"
 #include "dealt_mechanism.hpp"
@@ -112,6 +113,46 @@ TEST(CutElimination, RedundantRowsOverRanksAreFoundAndReactionsAreOfLeastNorm) {
       EXPECT_LT(dense.backward_error(x, b), 5e-15);
       EXPECT_TRUE(same_bits(same, one));
       EXPECT_EQ(exact.redundant(), alone.redundant());
+    }
+  }
+}
+
+/// Two bodies of 1 kg hang under each, `level` levels, the first held to the world; `spread` apart
+/// in the last one, so that arms double from level to level upwards. Joint b is body b's.
+MechanismMaker wide_tree(int levels, double spread) {
+  MechanismMaker maker(53);
+  double apart = spread * std::pow(2.0, levels - 1);
+  for (int level = 0; level < levels; ++level, apart *= 0.5) {
+    const Index width = Index{1} << level;
+    for (Index i = 0; i < width; ++i) {
+      const Vec3 at(apart * (static_cast<double>(i) - 0.5 * static_cast<double>(width - 1)), 0.0,
+                    -level);
+      const Index b = maker.body(1.0, at);
+      maker.joint(b, b == 0 ? -1 : (b - 1) / 2, at + 0.5 * Vec3::UnitZ());
+    }
+  }
+  return maker;
+}
+
+TEST(CutElimination, RowsOfATreeHeldOnceAreIndependentHoweverLongItsArms) {
+  // at the top what hangs on an arm is heavy, and the arm long: a pivot there is 1e-11 of the
+  // diagonal, and others are small enough to be suspected in numbers
+  constexpr int kLevels = 10;
+  const MechanismMaker maker = wide_tree(kLevels, 30.0);
+  Eigen::VectorXd b = Eigen::VectorXd::Zero(maker.made.blocks.n_rows());
+  b[2] = -1.0;  // G v of a fall at 1 m/s, which only the first joint stops
+  for (const int levels : {0, 2}) {
+    SCOPED_TRACE(levels);
+    CutElimination cut(maker.made, levels, false);
+
+    const Eigen::VectorXd x = cut.solve(b);
+
+    EXPECT_TRUE(cut.redundant().empty());
+    for (Index k = 0; k < maker.made.blocks.size(); ++k) {
+      // as it hangs a joint bears what is below it, N s
+      const auto level = std::bit_width(static_cast<unsigned>(k) + 1U) - 1;
+      const double weight = (1 << (kLevels - level)) - 1;
+      EXPECT_NEAR(x[3 * k + 2], -weight, 1e-2 * weight) << k;
     }
   }
 }

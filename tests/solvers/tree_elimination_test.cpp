@@ -219,6 +219,18 @@ TEST(TreeElimination, RedundantRowsAreToldFromSoftOnesInOneMechanism) {
   EXPECT_LT(dense.backward_error(x, b), 3e-15);
 }
 
+TEST(TreeElimination, RowsOfOneJointThatDependOnEachOtherAreFoundInATreeHeldOnce) {
+  MechanismMaker maker(10);
+  for (Index b = 0; b < 8; ++b) {
+    const Vec3 turn = maker.any();
+    maker.body(1.0, 3.0 * maker.any());
+    // twice the same turn
+    maker.joint(b, b == 0 ? -1 : (b - 1) / 2, maker.any(),
+                b == 3 ? std::vector<Vec3>{turn, 2.0 * turn} : std::vector<Vec3>{turn});
+  }
+  expect_least_norm(maker, 1);
+}
+
 TEST(TreeElimination, NumbersOfALaterStepReplaceThoseOfTheFirst) {
   MechanismMaker first = random_forest(1, 40, 10.0);
   MechanismMaker second = first;

@@ -91,6 +91,7 @@ class RegularisedElimination final : public JointElimination {
     } else {
       mechanism_ = mechanism_of_rows(structure, n_mechanisms_);
     }
+    tree_held_once_ = trees_held_once(structure, mechanism_, n_mechanisms_, guests);
     all_rows_ = static_cast<double>(n);
     if (guests) all_rows_ = guests->comm().sum(all_rows_);
     for (auto* v : {&diagonal_, &added_, &pivot_, &second_pivot_, &change_}) v->resize(n, 1.0);
@@ -125,7 +126,8 @@ class RegularisedElimination final : public JointElimination {
   void forget();
   void factor_with(const MechanismRows& joints, double epsilon);
   void read_pivots();
-  void find_candidates();
+  void find_candidates(const MechanismRows& joints);
+  void pass_independent(const MechanismRows& joints);
   void find_null_vectors(const MechanismRows& joints);
   void iterate_towards_null(std::size_t most);
   void separate_null(const MechanismRows& joints);
@@ -148,7 +150,8 @@ class RegularisedElimination final : public JointElimination {
   std::vector<char> drive_;  ///< per row: MechanismRows::drive; empty: there are none
   bool has_drives_ = false;  ///< any rank
   Index n_mechanisms_ = 0;
-  std::vector<Index> mechanism_;  ///< per row
+  std::vector<Index> mechanism_;      ///< per row
+  std::vector<char> tree_held_once_;  ///< per mechanism
   FactorReport report_;
   double epsilon_ = 0.0;
   double smallest_pivot_ = 1.0;   ///< when pivots were last checked
@@ -225,8 +228,24 @@ void RegularisedElimination::read_pivots() {
   smallest_pivot_ = -largest(-smallest_pivot_);
 }
 
+/// Collective where there are guests. No candidates of mechanisms whose rows are independent,
+/// however small their pivots: the arms of a tree may be so long, and what hangs on them so heavy,
+/// that pivots are as small against the diagonal as the regularisation.
+void RegularisedElimination::pass_independent(const MechanismRows& joints) {
+  std::vector<char> independent(n_mechanisms_);
+  for (std::size_t m = 0; m < independent.size(); ++m)
+    independent[m] = tree_held_once_[m] != 0 && any(!candidates_[m].empty()) ? 1 : 0;
+  if (std::ranges::count(independent, 1) == 0) return;
+  for (std::size_t k = 0; k + 1 < row_begin_.size(); ++k) {
+    char& all = independent[mechanism_[row_begin_[k]]];
+    if (all != 0 && !moves_each_body(joints, to_index(k))) all = 0;
+  }
+  for (std::size_t m = 0; m < independent.size(); ++m)
+    if (!any(independent[m] == 0)) candidates_[m].clear();
+}
+
 /// Collective where there are guests.
-void RegularisedElimination::find_candidates() {
+void RegularisedElimination::find_candidates(const MechanismRows& joints) {
   read_pivots();
   candidates_.assign(n_mechanisms_, {});
   most_candidates_ = 0;
@@ -236,6 +255,7 @@ void RegularisedElimination::find_candidates() {
   for (std::size_t i = 0; i < pivot_.size(); ++i)
     if (pivot_[i] < std::max(suspicious, kDoubtful))
       candidates_[mechanism_[i]].push_back(to_index(i));
+  pass_independent(joints);
   for (std::vector<Index>& rows : candidates_) {
     std::ranges::stable_sort(rows, [this](Index a, Index b) { return pivot_[a] < pivot_[b]; });
     const auto end = std::find_if(rows.begin(), rows.end(),
@@ -243,11 +263,12 @@ void RegularisedElimination::find_candidates() {
     const std::size_t n = end - rows.begin();
     if (guests_) {
       gather_candidates(n);
-      return;
+      continue;
     }
     rows.resize(n == 0 ? 0 : std::min(rows.size(), n + kMostDoubtful));
     most_candidates_ = std::max(most_candidates_, rows.size());
   }
+  if (most_candidates_ == 0) genuine_ = 0.3 * smallest_pivot_;
 }
 
 /// Collective. Candidates of all ranks in one order, unless they are too many for null vectors; the
@@ -306,7 +327,7 @@ void RegularisedElimination::factor(const MechanismRows& joints) {
   factor_with(joints, kJointRegularisation);
   if (!factor_->costly_pivots() || (!looked_ && row_begin_.back() <= kMaxRowsNamed)) {
     looked_ = true;
-    find_candidates();
+    find_candidates(joints);
   }
   find_null_vectors(joints);
   make_report();

@@ -1,5 +1,8 @@
 #include "solvers/joints/elimination/row_products.hpp"
 
+#include <Eigen/Core>
+#include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "catena/base/error.hpp"
@@ -62,6 +65,63 @@ std::vector<Index> mechanism_of_rows(const MechanismRows& structure, Index& n) {
     of_row.resize(blocks.row_begin[k + 1], mechanism);
   }
   return of_row;
+}
+
+std::vector<char> trees_held_once(const MechanismRows& structure,
+                                  std::span<const Index> mechanism_of_row, Index n_mechanisms,
+                                  const Guests* guests) {
+  const GeneralBlocks& blocks = structure.blocks;
+  /// Bodies, joints of two bodies, joints to the world, joints of more bodies.
+  std::vector<std::array<double, 4>> count(n_mechanisms);
+  std::vector<Index> of_body(structure.bodies.size(), kNoIndex);
+  for (Index k = 0; blocks.row_begin[k] < std::ssize(mechanism_of_row); ++k) {
+    const Index mechanism = mechanism_of_row[blocks.row_begin[k]];
+    const Index bodies = blocks.body_begin[k + 1] - blocks.body_begin[k];
+    count[mechanism][bodies == 2 ? 1 : bodies == 1 ? 2 : 3] += 1.0;
+    for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j)
+      of_body[blocks.body[j]] = mechanism;
+  }
+  for (std::size_t b = 0; b < of_body.size(); ++b)
+    if (of_body[b] != kNoIndex && (!guests || guests->knows_all_at(to_index(b))))
+      count[of_body[b]][0] += 1.0;
+  if (guests) guests->comm().sum(count[0]);
+  std::vector<char> once(n_mechanisms);
+  std::ranges::transform(count, once.begin(), [](const auto& n) {
+    return n[1] == n[0] - 1.0 && n[2] <= 1.0 && n[3] == 0.0 ? 1 : 0;
+  });
+  return once;
+}
+
+bool moves_each_body(const MechanismRows& joints, Index k) {
+  /// Pivots over the diagonal below this are round-off.
+  constexpr double kRoundOff = 1e-13;
+  const GeneralBlocks& blocks = joints.blocks;
+  const std::size_t first = blocks.row_begin[k], rows = blocks.rows(k);
+  std::vector<double> f;
+  Eigen::MatrixXd s(rows, rows);
+  bool moves = true;
+  for_each_body(blocks, k, [&](Index b, const double* g) {
+    const std::size_t dofs = joints.bodies.dofs(b);
+    f.resize(dofs);
+    for (std::size_t r = 0; r < rows; ++r) {
+      apply_inverse_mass(joints.bodies, b, {g + r * dofs, dofs}, f);
+      for (std::size_t c = 0; c < rows; ++c)
+        s(r, c) = std::inner_product(f.begin(), f.end(), g + c * dofs, 0.0);
+      s(r, r) += blocks.compliance[first + r];
+    }
+    const Eigen::VectorXd diagonal = s.diagonal();
+    for (std::size_t i = 0; i < rows; ++i) {
+      // written so that NaN does not move
+      if (!(s(i, i) > kRoundOff * diagonal[i])) {
+        moves = false;
+        return;
+      }
+      const Eigen::Index below = rows - i - 1;
+      s.bottomRightCorner(below, below) -=
+          s.col(i).tail(below) * s.col(i).tail(below).transpose() / s(i, i);
+    }
+  });
+  return moves;
 }
 
 void add_products(const MechanismRows& joints, const std::vector<std::vector<double>>& n,

@@ -16,6 +16,18 @@ void diagonal(const MechanismRows& joints, std::span<double> out);
 /// Per row, which mechanism it belongs to, 0 .. n-1.
 std::vector<Index> mechanism_of_rows(const MechanismRows& structure, Index& n);
 
+/// Collective where there are guests. Per mechanism whether it is a tree that is held at one place
+/// at most: joints of one or two bodies that close no loop, not through the world either.
+std::vector<char> trees_held_once(const MechanismRows& structure,
+                                  std::span<const Index> mechanism_of_row, Index n_mechanisms,
+                                  const Guests* guests);
+
+/// Whether block k alone can give each of its bodies velocities of all its rows: Sigma_k + G_kb
+/// M_b^-1 G_kb^T is not singular but for round-off, for each body b. Where all blocks of a tree
+/// that is held once are so, its rows are independent: n^T A n = 0 asks for no impulse from the
+/// only joint at a leaf, and so from the next ones.
+bool moves_each_body(const MechanismRows& joints, Index k);
+
 /// The products of a mechanism's vectors with each other, k x k sums.
 class Products {
  public:
