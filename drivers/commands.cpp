@@ -87,17 +87,18 @@ std::string cut_text(const CutPlan& plan) {
       rows = std::max(rows, plan.rows[node]);
       above = std::max(above, plan.rows_above[node]);
       work = std::max(work, 2e-6 * plan.front_work(node));
-      memory = std::max(memory, kMebibyte * plan.front_memory(node));
+      memory = std::max(memory, kMebibyte * (level < plan.tree.levels ? plan.front_memory(node)
+                                                                      : plan.part_memory(node)));
     }
     std::snprintf(line, sizeof line, "%5d  %5d  %13lld  %10lld", level, 1 << level,
                   static_cast<long long>(rows), static_cast<long long>(above));
     text += line;
     // a part is no single front
-    if (level < plan.tree.levels) {
-      std::snprintf(line, sizeof line, "  %10.4g  %7.4g", work, memory);
-      text += line;
-    }
-    text += level == plan.tree.levels ? "  (parts)\n" : "\n";
+    if (level < plan.tree.levels)
+      std::snprintf(line, sizeof line, "  %10.4g  %7.4g\n", work, memory);
+    else
+      std::snprintf(line, sizeof line, "  %10s  %7.4g  (parts; about)\n", "", memory);
+    text += line;
   }
   return text;
 }

@@ -12,6 +12,7 @@
 #include "catena/partition/joint_links.hpp"
 #include "catena/partition/plan.hpp"
 #include "catena/partition/state_hash.hpp"
+#include "partition/graph/joint_work.hpp"
 #include "partition/lattice_scene.hpp"
 #include "support/all_ranks.hpp"
 
@@ -538,6 +539,20 @@ TEST(PartitionOfJoints, PlanCountsJointsTheirGhostsAndTheirMemory) {
   EXPECT_GE(plan.halo.max, 1.0);
   EXPECT_GT(rank_memory(60, 1, 0, 59), rank_memory(60, 1, 0) + 59 * 1000.0);
   EXPECT_GE(plan.memory.max, rank_memory(20, 0, 0, 19));
+}
+
+TEST(PartitionOfJoints, FactorsOfNetsAndTreesTakeWhatWasMeasured) {
+  JointPlace place;
+  place.n_joints = 1000;
+  place.n_rows = 3000;
+  place.n_bodies = 1000;
+  EXPECT_EQ(partition::factor_memory(place), 0.0);  // rank_memory has it
+  place.kind = MechanismKind::tree;
+  EXPECT_EQ(partition::factor_memory(place), 8.0 * (3 * 18 + 9 + 36 + 6));
+  // fronts of a net of 300 x 300 knots and rods: 0.9 kB a knot (docs/design/0016)
+  place.kind = MechanismKind::looped;
+  place.n_rows = place.n_joints = 2 * 300 * 299;
+  EXPECT_NEAR(partition::factor_memory(place), 450.0, 120.0);
 }
 
 }  // namespace

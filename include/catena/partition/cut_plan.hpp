@@ -20,9 +20,13 @@ struct CutPlan {
   std::vector<std::int64_t> rows;        ///< own ones
   std::vector<std::int64_t> rows_above;  ///< of separators above that its elimination changes
 
+  double factor_per_row = 0.0;  ///< bytes of the fronts of parts
+
   /// Multiply-adds and bytes of a separator's front.
   double front_work(int node) const;
   double front_memory(int node) const;
+  /// Bytes of a part's fronts, whose order is not made: estimated as those of a tree or a net.
+  double part_memory(int node) const;
 };
 
 /// Collective. The mechanisms that n_ranks ranks (any number, not this communicator's) would share,

@@ -29,12 +29,13 @@ struct PartitionPlan {
   PlanRange joints_per_rank;
   PlanRange halo;        ///< ghosts of dynamic bodies that a rank's contacts and joints need
   PlanRange neighbours;  ///< ranks that a rank exchanges with
-  PlanRange memory;      ///< bytes of state, contacts, joints, problem and solver; see rank_memory
+  PlanRange memory;      ///< bytes of state, contacts, joints, problem and solver; see rank_memory;
+                         ///< of mechanisms that are no chains their elimination, too
   std::int64_t split_memory =
       0;  ///< bytes besides on rank 0 while a graph is split (partition_memory)
 };
 
-/// Bytes of a rank's bodies, ghosts, contacts and joints in state, search, problem and
+/// Bytes of a rank's bodies, ghosts, contacts and joints (of chains) in state, search, problem and
 /// gauss_seidel, with the slack of growing arrays; without what MPI and other libraries take.
 double rank_memory(std::int64_t bodies, std::int64_t ghosts, std::int64_t contacts,
                    std::int64_t joints = 0);

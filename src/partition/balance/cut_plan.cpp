@@ -26,18 +26,6 @@ struct Above {
   auto operator<=>(const Above&) const = default;
 };
 
-/// Rows that are eliminated: of ropes and tendons the one that holds their length.
-std::int64_t eliminated_rows(JointType type) {
-  return type == JointType::rope || type == JointType::tendon ? 1 : rows_of(type);
-}
-
-std::vector<JointEdge> edges_of(const Bodies& bodies, const ContactSet& set) {
-  std::vector<JointEdge> edges = partition::joint_edges(bodies, set);
-  for (std::size_t j = 0; j < edges.size(); ++j)
-    edges[j].rows = narrow<int>(eliminated_rows(bodies.joints[j].type));
-  return edges;
-}
-
 /// Collective. Joints above nodes, each once, on the rank of the joint's directory. A joint above
 /// another one's node is above all nodes from there up to its own.
 std::vector<Above> find_above(const Communicator& comm, std::span<const JointEdge> edges,
@@ -71,7 +59,7 @@ std::vector<Above> find_above(const Communicator& comm, std::span<const JointEdg
 std::vector<CutPlan> plan_cuts(const Communicator& comm, const Bodies& bodies,
                                const ContactSet& contacts, int n_ranks, bool deterministic,
                                bool chains_apart, std::int64_t cut_from) {
-  const std::vector<JointEdge> edges = edges_of(bodies, contacts);
+  const std::vector<JointEdge> edges = partition::eliminated_edges(bodies, contacts);
   const std::vector<JointPlace> places = find_mechanisms(comm, edges);
   std::vector<int> levels;
   for (const JointPlace& place : places) {
@@ -81,14 +69,17 @@ std::vector<CutPlan> plan_cuts(const Communicator& comm, const Bodies& bodies,
   const std::vector<int> nodes = cut_mechanisms(comm, edges, places, levels, !deterministic);
 
   struct Cut {
-    std::int64_t component = 0, joints = 0;
+    std::int64_t component = 0, joints = 0, rows = 0;
     int levels = 0;
+    double factor = 0.0;
 
     auto operator<=>(const Cut&) const = default;
   };
   std::vector<Cut> cuts;
   for (std::size_t j = 0; j < edges.size(); ++j)
-    if (nodes[j] > 0) cuts.push_back({places[j].component, places[j].n_joints, levels[j]});
+    if (nodes[j] > 0)
+      cuts.push_back({places[j].component, places[j].n_joints, places[j].n_rows, levels[j],
+                      partition::factor_memory(places[j])});
   sort_unique(cuts);
   cuts = all_gather_values(comm, cuts);
   sort_unique(cuts);
@@ -98,6 +89,8 @@ std::vector<CutPlan> plan_cuts(const Communicator& comm, const Bodies& bodies,
     plan.component = cut.component;
     plan.joints = cut.joints;
     plan.tree = {cut.levels};
+    plan.factor_per_row =
+        cut.factor * static_cast<double>(cut.joints) / static_cast<double>(cut.rows);
     for (auto* list : {&plan.rows, &plan.rows_above}) list->assign(2 * plan.tree.n_parts(), 0);
   }
   const auto of = [&](std::int64_t component) -> CutPlan& {
@@ -120,6 +113,11 @@ double CutPlan::front_work(int node) const {
 double CutPlan::front_memory(int node) const {
   const auto n = static_cast<double>(rows[node]), m = static_cast<double>(rows_above[node]);
   return sizeof(double) * (n * (n + m) + m * m);
+}
+
+double CutPlan::part_memory(int node) const {
+  const auto m = static_cast<double>(rows_above[node]);
+  return factor_per_row * static_cast<double>(rows[node]) + sizeof(double) * m * m;
 }
 
 }  // namespace catena

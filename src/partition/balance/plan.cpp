@@ -9,10 +9,13 @@
 #include "catena/comm/typed_exchange.hpp"
 #include "catena/constraints/constraint_problem.hpp"
 #include "partition/graph/contact_graph.hpp"
+#include "partition/graph/joint_work.hpp"
 
 namespace catena {
 
 namespace {
+
+constexpr double kSlack = 1.1;  // lists are made a little larger than they must be
 
 // A planned rank needs a ghost of a body that another planned rank owns.
 struct GhostNeed {
@@ -49,7 +52,9 @@ PlanRange range_of(std::span<const double> values) {
 // Numbers per planned rank.
 struct Counts {
   std::vector<double> bodies, contacts, joints, halo, neighbours;
-  explicit Counts(std::size_t n) : bodies(n), contacts(n), joints(n), halo(n), neighbours(n) {}
+  std::vector<double> elimination;  // bytes, besides rank_memory's
+  explicit Counts(std::size_t n)
+      : bodies(n), contacts(n), joints(n), halo(n), neighbours(n), elimination(n) {}
 };
 
 Counts count(const Communicator& comm, const Bodies& bodies, const ContactSet& set,
@@ -70,9 +75,15 @@ Counts count(const Communicator& comm, const Bodies& bodies, const ContactSet& s
     if (!partition::joins_dynamic(set, contact)) continue;
     need(home, home == contact.body_a ? contact.body_b : contact.body_a);
   }
+  // Of a joint that is in no simple chain: copies of its rows, their products and lists.
+  constexpr double kRows = 400;
+  const std::vector<JointPlace> places =
+      find_mechanisms(comm, partition::eliminated_edges(bodies, set));
   for (std::size_t j = 0; j < bodies.joints.size(); ++j) {
     const auto body = partition::dynamic_bodies(set, j);
     counts.joints[part_of[body[0]]] += 1.0;
+    if (!places[j].is_simple_chain())
+      counts.elimination[part_of[body[0]]] += kRows + partition::factor_memory(places[j]);
     for (std::size_t k = 1; k < body.size() && body[k] != kNoIndex; ++k) need(body[0], body[k]);
   }
   sort_unique(needs);
@@ -91,8 +102,8 @@ Counts count(const Communicator& comm, const Bodies& bodies, const ContactSet& s
   for (const Link& link : to_counters(comm, links, n_ranks, [](auto& l) { return l.part; })) {
     counts.neighbours[link.part] += 1.0;
   }
-  for (auto* column :
-       {&counts.bodies, &counts.contacts, &counts.joints, &counts.halo, &counts.neighbours}) {
+  for (auto* column : {&counts.bodies, &counts.contacts, &counts.joints, &counts.halo,
+                       &counts.neighbours, &counts.elimination}) {
     comm.sum(*column);
   }
   return counts;
@@ -102,7 +113,6 @@ Counts count(const Communicator& comm, const Bodies& bodies, const ContactSet& s
 
 double rank_memory(std::int64_t bodies, std::int64_t ghosts, std::int64_t contacts,
                    std::int64_t joints) {
-  constexpr double kSlack = 1.1;  // lists are made a little larger than they must be
   constexpr double kReal = sizeof(double);
   // Constants, state and subdomain; ghosts are copies of it.
   constexpr double kState = sizeof(BodyConstants) + sizeof(BodyMotionState) + sizeof(int);
@@ -113,7 +123,7 @@ double rank_memory(std::int64_t bodies, std::int64_t ghosts, std::int64_t contac
   // best iterate, lists. The search's points and scratch have gone by then.
   constexpr double kContact = sizeof(RigidContact) + kReal * 3 + sizeof(KeyedImpulse) + 144 + 224 +
                               kReal * 5 + 16 + 3 * 2 * kReal;
-  // Constants, state, links, and the rest of the general block with its factors.
+  // Constants, state, links, and the rest of the general block with its factors in a chain.
   constexpr double kJoint = 1500;
   return kSlack * (static_cast<double>(bodies + ghosts) * (kState + kLocal) +
                    static_cast<double>(contacts) * kContact + static_cast<double>(joints) * kJoint);
@@ -140,7 +150,8 @@ PartitionPlan plan_partition(const Communicator& comm, const Bodies& bodies, con
     memory.push_back(rank_memory(static_cast<std::int64_t>(counts.bodies[p]),
                                  static_cast<std::int64_t>(counts.halo[p]),
                                  static_cast<std::int64_t>(counts.contacts[p]),
-                                 static_cast<std::int64_t>(counts.joints[p])));
+                                 static_cast<std::int64_t>(counts.joints[p])) +
+                     kSlack * counts.elimination[p]);
   }
   plan.memory = range_of(memory);
   if (plan.quality.vertices > 0) {

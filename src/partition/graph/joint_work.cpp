@@ -47,6 +47,26 @@ std::vector<JointEdge> joint_edges(const Bodies& bodies, const ContactSet& set) 
   return edges;
 }
 
+std::vector<JointEdge> eliminated_edges(const Bodies& bodies, const ContactSet& set) {
+  std::vector<JointEdge> edges = joint_edges(bodies, set);
+  for (std::size_t j = 0; j < edges.size(); ++j)
+    if (const JointType type = bodies.joints[j].type;
+        type == JointType::rope || type == JointType::tendon)
+      edges[j].rows = 1;
+  return edges;
+}
+
+double factor_memory(const JointPlace& place) {
+  if (place.is_simple_chain()) return 0.0;
+  constexpr double kReal = sizeof(double);
+  const auto joints = static_cast<double>(place.n_joints);
+  const double rows = static_cast<double>(place.n_rows) / joints;
+  // G at both bodies, X and L; W and velocities of a body
+  if (place.kind == MechanismKind::chain || place.kind == MechanismKind::tree)
+    return kReal * (rows * (18.0 + rows) + 36.0 + 6.0);
+  return kReal * 4.0 * rows * rows * std::log2(joints);
+}
+
 JointWork::JointWork(const Communicator& comm, const Bodies& bodies, const ContactSet& set,
                      const BalanceSettings& settings, const WorkRate& rate) {
   if (comm.sum(std::ssize(bodies.joints)) == 0) return;

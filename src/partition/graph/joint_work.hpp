@@ -14,6 +14,17 @@ namespace catena::partition {
 /// This rank's joints as edges between their dynamic bodies, with the rows of their types.
 std::vector<JointEdge> joint_edges(const Bodies& bodies, const ContactSet& set);
 
+/// The same with the rows that are eliminated: of ropes and tendons the one that holds their
+/// length.
+std::vector<JointEdge> eliminated_edges(const Bodies& bodies, const ContactSet& set);
+
+/// Bytes of the factor of a joint at `place`, a share of its mechanism's; 0 for a simple chain's,
+/// which rank_memory counts. A tree's are those of its kernels. Of a mechanism with loops the
+/// fronts are taken for those of a net of as many joints, two a knot: 8 N log2 N numbers for N
+/// knots and joints of a row (docs/theory.md, "Nets and machines"); blocks of joints in space have
+/// more.
+double factor_memory(const JointPlace& place);
+
 /// The counted work on this rank's joints.
 class JointWork {
  public:
