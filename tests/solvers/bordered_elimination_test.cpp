@@ -103,6 +103,27 @@ TEST(BorderedElimination, LadderOfPlanarFramesHasThreeRedundantRowsPerLoopAllOfC
   EXPECT_LT(dense.backward_error(x, b), 2e-15);
 }
 
+TEST(BorderedElimination, ManyRedundantRowsAreProjectedOutWhateverVelocitiesContradict) {
+  MechanismMaker maker = ladder(12);
+  const DenseJoints dense(maker.made);
+  const auto elimination = make_bordered_elimination(maker.made);
+  elimination->factor(maker.made);
+  ASSERT_EQ(elimination->report().redundant.size(), 36U);
+  const Eigen::VectorXd consistent = dense.consistent(maker);
+  Eigen::VectorXd any(dense.a.rows());
+  for (double& v : any) v = maker.uniform(-1, 1);
+  // by drift, and by more than there is in common
+  for (const double part : {0.0, 1e-13, 1e-9, 1e-5, 1.0, 1e3}) {
+    const Eigen::VectorXd b = consistent + part * any;
+    const Eigen::VectorXd x = test::solve(*elimination, b), y = dense.least_norm(b);
+
+    EXPECT_LT(dense.difference(x, y), 1e-8) << part;
+    const Eigen::VectorXd left = dense.misfit(y, b).cwiseQuotient(dense.root());
+    const double size = b.cwiseQuotient(dense.root()).squaredNorm();
+    EXPECT_NEAR(elimination->contradiction(), 0.5 * left.squaredNorm(), 1e-12 * size) << part;
+  }
+}
+
 TEST(BorderedElimination, RowsThatMisfitsKeepFromBeingRedundantAreTakenForRedundant) {
   // hinges off the normal by t turn null vectors' n^T A n of 0 into some t^2; those of the planar
   // frames themselves are of the order of 1

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "catena/base/error.hpp"
+#include "catena/base/random.hpp"
 #include "catena/comm/sums.hpp"
 #include "catena/comm/typed_exchange.hpp"
 #include "solvers/joints/elimination/guests.hpp"
@@ -39,6 +40,12 @@ constexpr double kSoftest = 1e-4;
 constexpr double kGap = 30.0;
 /// candidates^2 rows up to which null vectors are sought anew at every factorisation: some 10 ms.
 constexpr double kMaxWork = 1e6;
+/// More candidates than these, each of which takes ten solves, are projected out without null
+/// vectors (solve_damped) where it is beyond doubt that all are redundant.
+constexpr std::size_t kFewCandidates = 5;
+/// Pivots of rows that are redundant beyond doubt, of epsilon: 1/n_r^2 of their null vectors.
+constexpr double kSmallPivot = 300.0;
+constexpr std::uint64_t kSeed = 7;
 /// A redundant row's pivot is proportional to epsilon, any other's is not: geometric mean of no
 /// growth and all of it between the two epsilons.
 const double kGrowth = std::sqrt(kLargeRegularisation / kJointRegularisation);
@@ -130,7 +137,11 @@ class RegularisedElimination final : public JointElimination {
   void pass_independent(const MechanismRows& joints);
   void find_null_vectors(const MechanismRows& joints);
   void iterate_towards_null(std::size_t most);
+  std::vector<Products> products_of(const MechanismRows& joints,
+                                    const std::vector<std::vector<double>>& x) const;
   void separate_null(const MechanismRows& joints);
+  bool have_small_pivots() const;
+  bool is_distinct(const MechanismRows& joints);
   void keep_growing_candidates(const MechanismRows& joints);
   bool have_changed();
   void name_redundant_rows();
@@ -141,6 +152,11 @@ class RegularisedElimination final : public JointElimination {
   void find_yielding_drives();
   void yield_drives(std::span<double> b);
   void take_out_contradictions(std::span<double> b);
+  void keep_contradiction(double energy);
+  double energy_of(std::span<const double> b) const;
+  double square_of(std::span<const double> x) const;
+  void damp(std::span<double> x);
+  void solve_damped(std::span<double> x);
 
   std::unique_ptr<CholeskyFactor> factor_;
   Guests* guests_;         ///< where other ranks have rows of the same mechanism: then the only one
@@ -159,6 +175,7 @@ class RegularisedElimination final : public JointElimination {
   double genuine_ = kSuspicious;  ///< smaller pivots than this have not been seen to be genuine
   bool looked_ = false;           ///< pivots were checked; costly ones are once, and after a stall
   bool grown_ = false;            ///< redundant rows were found by their growing pivots
+  bool damped_ = false;           ///< solves do without null vectors
   std::vector<Searched> searched_;  ///< per row, when they were
   std::vector<Index> redundant_;    ///< rows, ascending
   /// Per mechanism the rows that may be redundant, those with the smallest pivots first; kNoIndex:
@@ -419,9 +436,16 @@ void RegularisedElimination::find_null_vectors(const MechanismRows& joints) {
   null_.clear();
   yield_.clear();
   redundant_.clear();
+  damped_ = false;
   if (most_candidates_ == 0) return;
   if (are_too_many()) {
     keep_growing_candidates(joints);
+  } else if (most_candidates_ > kFewCandidates && !has_drives_ && have_small_pivots() &&
+             is_distinct(joints)) {
+    damped_ = true;
+    for (const std::vector<Index>& rows : candidates_)
+      std::ranges::copy_if(rows, std::back_inserter(redundant_),
+                           [](Index row) { return row != kNoIndex; });
   } else {
     iterate_towards_null(most_candidates_);
     separate_null(joints);
@@ -456,23 +480,67 @@ void RegularisedElimination::iterate_towards_null(std::size_t most) {
   }
 }
 
+/// Collective where there are guests. Whether all candidates have pivots of the regularisation's
+/// size, so that they are the redundant rows: none is small for another reason, which the spectrum
+/// would have to tell.
+bool RegularisedElimination::have_small_pivots() const {
+  const auto is_small = [this](Index row) {
+    return row == kNoIndex || pivot_[row] < kSmallPivot * epsilon_;
+  };
+  return !any(!std::ranges::all_of(candidates_, [&](const std::vector<Index>& rows) {
+    return std::ranges::all_of(rows, is_small);
+  }));
+}
+
+/// Collective where there are guests. Whether what the regularisation takes for null is null,
+/// whichever vectors those are. Asked of one combination of them in each mechanism, theta of a
+/// vector without order that is the same on any ranks: a direction of the value sigma adds
+/// sigma theta^2 and shows between kNull and epsilon^2/kNull.
+bool RegularisedElimination::is_distinct(const MechanismRows& joints) {
+  std::vector<double> x(diagonal_.size());
+  for (std::size_t k = 0; k + 1 < row_begin_.size(); ++k)
+    for (Index r = row_begin_[k]; r < row_begin_[k + 1]; ++r)
+      x[r] = uniform_pm1(kSeed, static_cast<std::uint64_t>(name_[k]),
+                         static_cast<std::uint64_t>(r - row_begin_[k])) /
+             std::sqrt(diagonal_[r]);
+  damp(x);
+  for (std::size_t r = 0; r < x.size(); ++r) change_[r] = x[r] * diagonal_[r];
+  sums(x, change_);
+  std::vector<Products> square = products_of(joints, {x});
+  bool all = true;
+  for (std::size_t m = 0; m < square.size(); ++m) {
+    if (square[m].size() == 0) continue;
+    all &= totals(square[m].sums())[0] <= kNull * sum_[m];
+  }
+  return all;
+}
+
+/// Per mechanism with candidates the products x^T A x' of as many vectors as it has candidates, or
+/// of all.
+std::vector<Products> RegularisedElimination::products_of(
+    const MechanismRows& joints, const std::vector<std::vector<double>>& x) const {
+  std::vector<Products> product;
+  for (const std::vector<Index>& rows : candidates_)
+    product.emplace_back(narrow<Eigen::Index>(std::min(rows.size(), x.size())),
+                         guests_ && guests_->exact());
+  if (!guests_) {
+    add_products(joints, x, mechanism_, nullptr, product);
+    return product;
+  }
+  std::vector<std::vector<double>> with_guests = x;
+  for (std::vector<double>& n : with_guests) {
+    n.resize(joints.blocks.n_rows());
+    guests_->bring(n);
+  }
+  add_products(joints, with_guests, mechanism_, guests_, product);
+  return product;
+}
+
 /// Rayleigh and Ritz: the null vectors among the combinations of those in null_, mechanism by
 /// mechanism, and how many rows are redundant.
 void RegularisedElimination::separate_null(const MechanismRows& joints) {
   const Eigen::Index most = null_.size();
-  std::vector<Products> product;
-  for (const std::vector<Index>& rows : candidates_)
-    product.emplace_back(narrow<Eigen::Index>(rows.size()), guests_ && guests_->exact());
-  if (guests_) {
-    std::vector<std::vector<double>> with_guests = null_;
-    for (std::vector<double>& n : with_guests) {
-      n.resize(joints.blocks.n_rows());
-      guests_->bring(n);
-    }
-    add_products(joints, with_guests, mechanism_, guests_, product);
-  } else {
-    add_products(joints, null_, mechanism_, nullptr, product);
-  }
+  std::vector<Products> product = products_of(joints, null_);
   std::vector<Eigen::MatrixXd> combination(candidates_.size());
   Eigen::Index kept = 0;
   for (std::size_t m = 0; m < candidates_.size(); ++m) {
@@ -565,16 +633,82 @@ void RegularisedElimination::take_out_contradictions(std::span<double> b) {
     sums(n, b);
     add(n, true, b);
   }
-  contradiction_ = total(
-      [&](std::size_t i) { return 0.5 * (asked[i] - b[i]) * (asked[i] - b[i]) / diagonal_[i]; });
-  // once, where ranks are asked for their parts
-  if (guests_ && guests_->comm().rank() > 0) contradiction_ = 0.0;
+  for (std::size_t i = 0; i < b.size(); ++i) asked[i] -= b[i];
+  keep_contradiction(energy_of(asked));
+}
+
+/// Once, where ranks are asked for their parts.
+void RegularisedElimination::keep_contradiction(double energy) {
+  contradiction_ = guests_ && guests_->comm().rank() > 0 ? 0.0 : energy;
+}
+
+/// Collective where there are guests. Of velocities of rows, J.
+double RegularisedElimination::energy_of(std::span<const double> b) const {
+  return total([&](std::size_t i) { return 0.5 * b[i] * b[i] / diagonal_[i]; });
+}
+
+/// Collective where there are guests. |x|^2 in the metric of D.
+double RegularisedElimination::square_of(std::span<const double> x) const {
+  return total([&](std::size_t i) { return diagonal_[i] * x[i] * x[i]; });
+}
+
+/// x <- theta x, theta = (A + E)^-1 E with E = diag added_: 1 on null vectors, and on a vector of
+/// the value sigma = n^T A n, n^T D n = 1, epsilon/(epsilon + sigma).
+void RegularisedElimination::damp(std::span<double> x) {
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] *= added_[i];
+  factor_->solve(x);
+}
+
+/// A x = b - [what is contradictory], of least norm, without null vectors. 1 - theta takes these
+/// out but for round-off over epsilon; it is applied to b where contradictions over epsilon would
+/// be large against x, and to x until it changes nothing. The series of (1 - theta)^-(n + 1) gives
+/// back what all other vectors have lost by n times of it and by the solve.
+void RegularisedElimination::solve_damped(std::span<double> x) {
+  constexpr double kSmall = 1e-10, kTaken = 1e-6;
+  constexpr int kMostTaken = 4;
+  std::vector<double>& b = change_;
+  std::vector<double>& delta = second_pivot_;
+  std::copy(x.begin(), x.end(), b.begin());
+  std::vector<double> asked = b;
+  int n = 0;
+  while (true) {
+    factor_->solve(x);
+    for (std::size_t i = 0; i < x.size(); ++i) delta[i] = added_[i] * x[i];
+    if (n == kMostTaken || energy_of(delta) <= kSmall * kSmall * energy_of(b)) break;
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = b[i] -= delta[i];
+    ++n;
+  }
+  for (std::size_t i = 0; i < x.size(); ++i) asked[i] -= b[i];
+  keep_contradiction(energy_of(asked));
+  for (bool large = true; large && n < 2 * kMostTaken; ++n) {
+    std::copy(x.begin(), x.end(), delta.begin());
+    damp(delta);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] -= delta[i];
+    large = square_of(delta) > kTaken * kTaken * square_of(x);
+  }
+  std::copy(x.begin(), x.end(), delta.begin());
+  const double size = std::sqrt(square_of(x));
+  double before = 0.0, weight = 1.0;
+  for (int round = 1; round <= kRefinements; ++round) {
+    damp(delta);
+    weight *= static_cast<double>(n + round) / round;
+    const double change = weight * std::sqrt(square_of(delta));
+    // what is left of null vectors: round-off
+    if (round > 1 && !(change < 0.9 * before)) return;
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] += weight * delta[i];
+    before = change;
+    if (epsilon_ * change <= 1e-16 * size) return;
+  }
 }
 
 /// A x = b - [what N makes contradictory], of least norm. The residual of a solution of the
 /// regularised system is epsilon D x, exactly: no product with A is needed to refine.
 void RegularisedElimination::solve(std::span<const double> b, std::span<double> lambda) {
   if (lambda.data() != b.data()) std::copy(b.begin(), b.end(), lambda.begin());
+  if (damped_) {
+    solve_damped(lambda);
+    return;
+  }
   take_out_contradictions(lambda);
   factor_->solve(lambda);
   remove_reactions_at_rest(lambda);
