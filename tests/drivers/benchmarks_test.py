@@ -49,7 +49,8 @@ import numpy as np  # noqa: E402
 from benchmark_report import PAGE, changed_sections, text, write_section  # noqa: E402
 from benchmark_scene import State, run_catena, run_peer  # noqa: E402
 from check_solution import Problem  # noqa: E402
-from contacts_to_tolerance import pile, stated  # noqa: E402
+from contacts_beside import stated  # noqa: E402
+from contacts_to_tolerance import pile  # noqa: E402
 from friction_accuracy import RIGID, Watch, sliding, squeezed  # noqa: E402
 from simbenchmark import (Drift, EnergyError, FlightError, Overlaps, RollingError, bouncing, cube_of_balls, kapla,  # noqa: E402
                           quadruped, rolling)
