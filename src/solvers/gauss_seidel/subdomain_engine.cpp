@@ -81,7 +81,7 @@ class SubdomainEngine final : public HybridEngine {
     shared_.finish(subdomains_);
     if (joints_ != nullptr) {
       shared_.read(*problem_, velocities_);
-      if (!drives_->meets_joints()) joints_->solve(*problem_, joint_impulses_, velocities_);
+      if (!drives_->meets_joints()) solve_joints();
       drives_->solve(joint_impulses_, velocities_);
       shared_.write(*problem_, velocities_, subdomains_);
     }
@@ -189,6 +189,15 @@ class SubdomainEngine final : public HybridEngine {
       sum.scale += part.scale;
     }
     return sum;
+  }
+
+  /// Neighbours, and what the eliminations say.
+  void solve_joints() {
+    // what redundant rows share out between them is not determined: mixes may let it grow
+    if (anderson_ && !joints_->determined())
+      joints_->solve_anew(*problem_, joint_impulses_, velocities_);
+    else
+      joints_->solve(*problem_, joint_impulses_, velocities_);
   }
 
   /// Calls visit(row) for the rows of bilateral blocks.

@@ -239,6 +239,19 @@ void JointSystem::solve(const ConstraintProblem& problem, std::span<double> impu
   add_changes(problem, velocities);
 }
 
+void JointSystem::solve_anew(const ConstraintProblem& problem, std::span<double> impulses,
+                             std::span<double> velocities) {
+  const std::span<double> general = impulses.subspan(problem.first_general_row());
+  ask_for(problem, general);
+  add_impulses(problem, general.data());
+  add_changes(problem, velocities);
+  solve(problem, impulses, velocities);
+  // chains' factors leave w = epsilon D lambda; all others refine by themselves, as far as
+  // round-off
+  if (report_.chain_joints > 0 || report_.regularisation > kJointRegularisation)
+    solve(problem, impulses, velocities);
+}
+
 void JointSystem::measure(const ConstraintProblem& problem, DelassusOperator& op,
                           std::span<const double> impulses, std::span<double> velocities) {
   const bool zero =

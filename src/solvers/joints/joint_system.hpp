@@ -42,6 +42,18 @@ class JointSystem {
   /// hold, right at their owners on entry, at ghosts too on return. `impulses`: all rows.
   void solve(const ConstraintProblem& problem, std::span<double> impulses,
              std::span<double> velocities);
+
+  /// solve() from the other impulses alone, whatever the reactions were: they are taken back first,
+  /// V -= M^-1 G^T lambda. Where a factor is regularised beyond round-off, or chains' factors,
+  /// which do not refine, take part, a second solve takes out what that leaves.
+  void solve_anew(const ConstraintProblem& problem, std::span<double> impulses,
+                  std::span<double> velocities);
+  /// Whether the rows determine their impulses, as far as is known: closed loops have redundant
+  /// rows, or nearly such.
+  bool determined() const {
+    return report_.redundant.empty() && report_.raised == 0 && report_.rings + report_.looped == 0;
+  }
+
   /// Collective. velocities and slips() become those of the impulses, recomputed.
   void measure(const ConstraintProblem& problem, DelassusOperator& op,
                std::span<const double> impulses, std::span<double> velocities);

@@ -244,7 +244,11 @@ void DrivenJoints::solve_joints(std::span<double> impulses, std::span<double> ve
   };
   std::ranges::fill(lambda_, 0.0);
   for_rows([&](std::size_t row, std::size_t own) { lambda_[own] = impulses[row]; });
-  joints_.solve(with_drives_, lambda_, velocities);
+  if (anew_ && !joints_.determined())
+    joints_.solve_anew(with_drives_, lambda_, velocities);
+  else
+    joints_.solve(with_drives_, lambda_, velocities);
+  anew_ = false;
   for_rows([&](std::size_t row, std::size_t own) { impulses[row] = lambda_[own]; });
 }
 
@@ -325,6 +329,7 @@ void DrivenJoints::settle(std::span<double> impulses, std::span<double> velociti
 void DrivenJoints::solve(std::span<double> impulses, std::span<double> velocities) {
   if (!begun_) choose_sides(impulses, velocities);
   begun_ = true;
+  anew_ = true;
   std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
   int patience = kPatience;
   std::vector<std::size_t> wrong;

@@ -71,7 +71,8 @@ class DrivenJoints final : public DriveRows {
   std::vector<double> lambda_;          ///< of all rows of with_drives_
   std::vector<double> push_, changes_;  ///< scratch: of all rows, of all velocities
   bool begun_ = false;                  ///< sides are chosen
-  bool changed_ = true;                 ///< the set, since it was factored
+  bool anew_ = true;  ///< no solve yet since impulses changed: what redundant rows had is forgotten
+  bool changed_ = true;  ///< the set, since it was factored
 };
 
 }  // namespace catena
