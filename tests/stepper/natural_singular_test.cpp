@@ -118,7 +118,8 @@ TEST(NaturalSingular, AStepMayEndInLineOrHaveAStageThere) {
 }
 
 TEST(NaturalSingular, ErrorControlPassesPositionsInLine) {
-  EXPECT_LT(run_four_bars(2, 5e-3, kLong ? 20.0 : 0.9, "scheme: dop853").off, 1e-7);
+  // round-off in front of the second position, at 1.228 s, is above the tolerance
+  EXPECT_LT(run_four_bars(2, 5e-3, kLong ? 20.0 : 1.3, "scheme: dop853").off, 1e-7);
   if (!kLong) return;
   for (const int n : {17, 40}) EXPECT_LT(run_four_bars(n, 5e-3, 20.0, "scheme: dop853").off, 1e-6);
 }

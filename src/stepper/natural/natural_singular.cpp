@@ -105,6 +105,13 @@ bool NaturalStepper::Impl::comes_near_singular() const {
   return softest.value > kSoft && (softest.value > kChanges * least_soft || turned);
 }
 
+/// Whether the whole of a careful sub-step lies as near to a singular position as places are taken
+/// beside it: estimates there are round-off over sigma, which grows in shorter sub-steps, and error
+/// control would end in front of the position.
+bool NaturalStepper::Impl::is_all_singular() const {
+  return careful && usual_softness > kBeside * static_cast<double>(all_rows);
+}
+
 /// Collective. Moves owned bodies from on.place to the nearest places with orthonormal axes that
 /// meet the joints, by Newton's method; drivers keep their misfits. Rows are set there.
 void NaturalStepper::Impl::to_joints(double t) {

@@ -307,6 +307,8 @@ void NaturalStepper::Impl::integrate_fixed(double end, int parts) {
 /// In sub-steps from `first` on as error control has it; returns what it would try next.
 double NaturalStepper::Impl::integrate_controlled(double piece_end, double first, int parts) {
   constexpr double kSafety = 0.9, kLeast = 0.2, kMost = 6.0, kOrder = 8.0, kSmallest = 1e-9;
+  // up to which round-off is taken beside a singular position: the step's energy is checked, too
+  constexpr double kMostBeside = 1e4;
   const double whole = piece_end - time, longest = whole / parts, end = time + whole;
   double next = first > 0.0 ? std::min(first, longest) : longest;
   SolveWatch clock(comm, watch, kNone, wall_seconds());
@@ -323,10 +325,12 @@ double NaturalStepper::Impl::integrate_controlled(double piece_end, double first
     ++sums.sub_steps;
     const double e = error();
     const double factor = std::clamp(kSafety * std::pow(e, -1.0 / kOrder), kLeast, kMost);
-    if (e <= 1.0) {
+    const bool is_shortest = is_all_singular() && e <= kMostBeside;
+    if (e <= 1.0 || is_shortest) {
       finish();
       left = last ? 0.0 : end - time;
-      next = std::max(length * factor, length < next ? next : 0.0);
+      next = std::max(length * (is_shortest ? std::max(factor, 1.0) : factor),
+                      length < next ? next : 0.0);
       if (parts > 1) next = std::min(next, longest);
       continue;
     }

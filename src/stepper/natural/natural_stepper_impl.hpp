@@ -193,6 +193,7 @@ struct NaturalStepper::Impl {
   void set_at_rest(const SetFree& set_free_of);
   NaturalSoftness softness();
   void note_softness();
+  bool is_all_singular() const;
   bool comes_near_singular() const;
   void to_joints(double t);
   bool is_singular(double t);
