@@ -21,7 +21,8 @@ A study (configs/studies/strong_packing.yaml is one) has the keys
                 in place of warm_up)
     fixed       {iterations}: a run with so many iterations in every step
     tolerance   {relative, max_iterations (10000)}: a run to this part of the error at zero impulses
-    repeats     runs of each point (3), made in turns; the fastest counts
+    repeats     runs of each point (3), made in turns; the fastest counts. With more ranks than cores one,
+                of which counts are taken and no times
     predict     {ranks, network: {name, latency (s), overhead (s), bandwidth (B/s, of a node),
                 ranks_per_node, noise (0)}, plan (no; yes: `catena plan` for each)}
 
@@ -64,7 +65,7 @@ RUNS = ["fixed", "tolerance"]
 
 OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
              ast.FloorDiv: operator.floordiv, ast.Pow: operator.pow, ast.Mod: operator.mod, ast.USub: operator.neg}
-FUNCTIONS = {"round": round, "ceil": math.ceil, "floor": math.floor, "sqrt": math.sqrt, "min": min, "max": max}
+FUNCTIONS = {"round": round, "ceil": math.ceil, "floor": math.floor, "sqrt": math.sqrt, "log2": math.log2, "min": min, "max": max}
 
 
 def evaluate(node, n):
@@ -198,7 +199,12 @@ class Study:
     def points(self):
         """Repeats in turns, so that whatever disturbs the machine meets all points alike."""
         return [(run, ranks, repeat) for repeat in range(self.study["repeats"])
-                for run in self.study["runs"] for ranks in self.study["ranks"]]
+                for run in self.study["runs"] for ranks in self.study["ranks"]
+                if repeat == 0 or not self.is_oversubscribed(ranks)]
+
+    def is_oversubscribed(self, ranks):
+        """As far as can be known here: --mpirun may start them anywhere."""
+        return not self.args.mpirun and not self.args.slurm and ranks > self.cores
 
     def scene(self, ranks):
         """Overrides of the scene alone."""

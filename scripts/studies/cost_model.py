@@ -1,28 +1,38 @@
-"""The cost model of a time step (docs/scaling.md): what a step on P ranks takes, from one measured
-base point, the constants of `catena calibrate` and, for machines that are not here, given constants of
-a network. Used by scaling_study.py.
+"""The cost model of a time step (docs/scaling.md): what a step on P ranks takes and why, from one measured
+base point, counts of work and messages, the constants of `catena calibrate` and, for machines that are not
+here, given constants of a network. Used by scaling_study.py.
 
-A load is a dictionary of what the slowest rank carries: bodies, ghosts, contacts, updates (contact
-updates a step), neighbours, messages (a step, of joints; else 0), iterations (a step). Times are in s,
-of one step.
+A load is a dictionary of what a step is on some number of ranks: of the mean rank `bodies` and `contacts`;
+`imbalance`, the largest rank's counted work over the mean; `iterations`; of the rank that sends most
+`messages` and `bytes` to neighbours; `collectives`, operations in which all ranks wait for each other;
+`gathered`, bytes of each rank that every other one receives. Times are in s, of one step.
 """
+import copy
 import math
 
 ITEM_BYTES = 48.0  # a body's six velocities
 ROUNDS = 2  # exchanges a sweep: changes to owners, new velocities back
-COLLECTIVES = 25  # a step, besides the sweeps: searches, sums, agreements
-GHOSTS_FACTOR = 7.2  # ghosts of a compact part of n bodies: 7.2 n^(2/3)
+SEARCH_ROUNDS = 3  # with neighbours, of the contact search
+COLLECTIVES = 26  # a step, besides one in each iteration, where none was counted
+BORDER_FACTOR = 7.2  # bodies of a compact part of n that it shares with others, or needs of them: 7.2 n^(2/3)
+NEIGHBOURS = 13  # of a compact part
+BOX_BYTES = 48.0  # of what is gathered: two corners
+RANK_BYTES = 8 * BOX_BYTES  # of a rank whose bodies may have come near to others
 # what each phase grows with
 WORK_OF = {"contacts": "bodies", "rows": "contacts", "solver_setup": "contacts", "sweeps": "updates",
            "motion": "bodies", "checks": "bodies", "flow": "bodies", "balance": "bodies"}
 PHASES = list(WORK_OF)
+# of a step's time: that of the base point's work with this share of it; what memory that other cores use, too, adds;
+# more iterations; the fullest rank; the slowest of cores whose speeds scatter; messages to neighbours and their bytes;
+# waiting of all for all; what every rank hears of every other one
+CAUSES = ["work", "memory", "iterations", "imbalance", "noise", "messages", "bytes", "reductions", "gathers"]
 
 
 class Machine:
     """Constants that prices need: of this machine from a calibration, or of another one with a
-    network."""
+    network. `box_test`: s for each box of another rank that a rank looks at."""
 
-    def __init__(self, constants, network=None):
+    def __init__(self, constants, network=None, box_test=0.0):
         def of(name, default):
             return constants.get(name, {}).get("value", default)
         self.pack = of("pack", 5e9)
@@ -30,6 +40,7 @@ class Machine:
         self.node = {"latency": of("latency_node", None), "overhead": of("overhead_node", 0.0),
                      "bandwidth": of("bandwidth_node", None)}
         self.network = network
+        self.box_test = box_test
 
     def can_price_messages(self):
         return self.node["latency"] is not None or self.network is not None
@@ -46,15 +57,28 @@ class Machine:
         inside = (1.0 - leaves) / node["bandwidth"] if node["bandwidth"] else 0.0
         return net["latency"], net["overhead"], inside + leaves * net["ranks_per_node"] / net["bandwidth"]
 
-    def halo(self, ranks, ghosts, neighbours):
-        """One exchange: L + 2 o m + 2 g B / pack + g B / bandwidth."""
-        latency, overhead, per_byte = self.path(ranks)
-        size = ghosts * ITEM_BYTES
-        return latency + 2.0 * overhead * neighbours + 2.0 * size / self.pack + size * per_byte
+    def waits(self, ranks, rounds, messages):
+        """Messages sent in so many rounds one after the other, and as many received: L a round and 2 o a message."""
+        latency, overhead, _ = self.path(ranks)
+        return rounds * latency + 2.0 * overhead * messages
+
+    def transfer(self, ranks, size):
+        """Bytes sent, and as many received: gathered from bodies, scattered to them, and on their way."""
+        return size * (2.0 / self.pack + self.path(ranks)[2])
 
     def collective(self, ranks):
         latency, overhead, _ = self.path(ranks)
         return math.ceil(math.log2(max(1, ranks))) * (latency + overhead)
+
+    def gather(self, ranks, size):
+        """`size` bytes of each rank to every other one: those of a node's ranks all pass its network card, and each
+        rank looks at all boxes."""
+        received = size * ranks
+        if self.network is None or ranks <= self.network["ranks_per_node"]:
+            seconds = received * self.path(ranks)[2]
+        else:
+            seconds = received * self.network["ranks_per_node"] / self.network["bandwidth"]
+        return seconds + received / BOX_BYTES * self.box_test
 
     def noise(self, ranks):
         """The slowest of P ranks whose speeds scatter."""
@@ -62,30 +86,78 @@ class Machine:
         return 1.0 + sigma * math.sqrt(2.0 * math.log(ranks)) if ranks > 1 else 1.0
 
 
-def predict(base_load, base_phases, load, ranks, machine, slowdown):
-    """Times by phase. `base_phases` are those measured with base_load, in which messages count for
-    nothing or little; `slowdown`: of computing, with so many ranks at the node's memory."""
+def updates(load):
+    """Contact updates of the mean rank in a step; bodies where chains alone have no contacts."""
+    return load["contacts"] * load["iterations"] if load["contacts"] else load["bodies"]
+
+
+def share(base, load, work):
+    """Work of the mean rank over that at the base, at the base's iterations."""
+    if work == "updates" or not base.get(work):
+        work = "contacts" if base["contacts"] and work != "bodies" else "bodies"
+    return load[work] / base[work] if base[work] else 0.0
+
+
+def compute(base, base_phases, load, ranks, machine, slowdown):
+    """Times by phase, each by cause, of what ranks do without each other. `slowdown`: with so many ranks at the node's
+    memory."""
     times = {}
     for phase in PHASES:
-        work = WORK_OF[phase]
-        if not base_load.get(work):  # chains alone have no contacts
-            work = "bodies"
-        share = load[work] / base_load[work] if base_load[work] else 0.0
-        times[phase] = base_phases[phase] * share * slowdown * machine.noise(ranks)
-    if ranks > 1 and machine.can_price_messages():
-        if load["updates"]:
-            times["sweeps"] += load["iterations"] * ROUNDS * machine.halo(ranks, load["ghosts"], load["neighbours"])
-        latency, overhead, _ = machine.path(ranks)
-        times["sweeps"] += load.get("messages", 0.0) * (latency + overhead)
-        times["checks"] += COLLECTIVES * machine.collective(ranks)
+        part = {"work": base_phases[phase] * share(base, load, WORK_OF[phase])}
+        so_far = part["work"]
+        more = load["iterations"] / base["iterations"] if phase == "sweeps" and base["contacts"] and base["iterations"] else 1.0
+        for cause, factor in (("iterations", more), ("imbalance", load["imbalance"] / base["imbalance"]),
+                              ("memory", slowdown), ("noise", machine.noise(ranks))):
+            part[cause] = so_far * (factor - 1.0)
+            so_far += part[cause]
+        times[phase] = part
     return times
 
 
-def ghosts_of(bodies):
-    """Ghosts of a compact part, where no plan is at hand."""
-    return GHOSTS_FACTOR * bodies ** (2.0 / 3.0)
+def predict(base, base_phases, load, ranks, machine, slowdown):
+    """Times by phase, and by cause; their sums are the same."""
+    parts = compute(base, base_phases, load, ranks, machine, slowdown)
+    if ranks > 1 and machine.can_price_messages():
+        # sweeps wait in both rounds of each iteration; joints alone send one message after the other
+        rounds = load["iterations"] * ROUNDS + SEARCH_ROUNDS if load["contacts"] else load["messages"]
+        sweeps, checks = parts["sweeps"], parts["checks"]
+        sweeps["messages"] = machine.waits(ranks, rounds, load["messages"])
+        sweeps["bytes"] = machine.transfer(ranks, load["bytes"])
+        checks["reductions"] = load["collectives"] * machine.collective(ranks)
+        parts["contacts"]["gathers"] = machine.gather(ranks, load["gathered"])
+    causes = {cause: sum(part.get(cause, 0.0) for part in parts.values()) for cause in CAUSES}
+    return {phase: sum(part.values()) for phase, part in parts.items()}, causes
 
 
-def iterations_of(base_iterations, boundary_share):
-    """To the same tolerance: 1 + 1.4 times the share of contacts between ranks."""
-    return base_iterations * (1.0 + 1.4 * boundary_share)
+def border_of(bodies):
+    """Bodies that a compact part shares or needs, where no count is at hand."""
+    return BORDER_FACTOR * bodies ** (2.0 / 3.0)
+
+
+def messages_to(neighbours, iterations):
+    """At most: in each round of an iteration and of the search one to every neighbour."""
+    return neighbours * (ROUNDS * iterations + SEARCH_ROUNDS)
+
+
+def growth_of(points):
+    """Iterations a + b log2(P) by least squares of the last three of (ranks, iterations); (a, b), or None of fewer than
+    three on two ranks and more. The first ones are left out: what splitting itself costs, and sides on which parts have
+    no neighbour yet, say nothing of many ranks."""
+    some = [(math.log2(p), i) for p, i in points if p > 1][-3:]
+    if len(some) < 3:
+        return None
+    mean_x, mean_y = (sum(v) / len(some) for v in zip(*some))
+    slope = sum((x - mean_x) * (y - mean_y) for x, y in some) / sum((x - mean_x) ** 2 for x, _ in some)
+    return mean_y - slope * mean_x, slope
+
+
+def with_factor(machine, load, name, factor):
+    """Copies of both in which one constant, or one of the load's numbers, is `factor` times as much."""
+    machine, load = copy.deepcopy(machine), dict(load)
+    if name in load:
+        load[name] *= factor
+    elif machine.network and name in machine.network:
+        machine.network[name] *= factor
+    else:
+        setattr(machine, name, getattr(machine, name) * factor)
+    return machine, load

@@ -10,6 +10,7 @@ import cost_model
 
 PHASES = ["contacts", "rows", "solver_setup", "sweeps", "motion", "checks", "flow", "balance"]
 CACHED_CONTACTS = 50000  # contacts of a rank, below which a sweep's data stay in cache
+BOX_TEST = 2.3e-8  # s to look at a box of another rank: those of 131,072 in 24 ms, on a busy 2.9 GHz core of an AMD EPYC
 
 
 # --- what was measured ----------------------------------------------------------------------------
@@ -54,7 +55,10 @@ def measured_row(run, ranks, profiles):
            "iterations": best["iterations"] / steps, "most_iterations": best["most_iterations"],
            "updates_per_s": per_rank["contact_updates"]["mean"] * ranks / per_rank["steps_wall_s"]["max"],
            "halo_bytes": per_rank["bytes"]["max"] / steps, "messages": per_rank["messages"]["max"] / steps,
-           "ghosts": per_rank["ghosts"]["max"], "neighbours": per_rank["neighbours"]["max"],
+           "collectives": per_rank["collectives"]["max"] / steps,
+           "posted_reductions": per_rank["posted_reductions"]["max"] / steps,
+           "gathered_bytes": per_rank["gathered_bytes"]["max"] / steps,
+           "ghosts": per_rank["ghosts"]["max"], "shared": per_rank["shared"]["max"], "neighbours": per_rank["neighbours"]["max"],
            "imbalance": best["imbalance"], "edge_cut": best["edge_cut"],
            "memory_bytes": per_rank["peak_memory"]["max"],
            "cpu_share": per_rank["steps_cpu_s"]["mean"] / per_rank["steps_wall_s"]["mean"],
@@ -110,14 +114,28 @@ def slowdown(calibrations, base, row):
     return here["value"] / there["value"] if here and there else 1.0
 
 
+def gathered_of(profile):
+    """Bytes of each rank that all others hear in a step, without the boxes that the start of a run exchanges whatever
+    its steps do: once, and twice where it goes on from a checkpoint."""
+    starts = 2 if profile["step"] > profile["steps"] else 1
+    of_each = profile["per_rank"]["gathered_bytes"]["max"] / profile["ranks"]
+    return max(0.0, of_each - starts * cost_model.RANK_BYTES) / profile["steps"]
+
+
 def load_of(row):
-    """The slowest rank's."""
+    """What a step is on the row's ranks (cost_model.py)."""
     profile = row["profile"]
     per_rank, steps = profile["per_rank"], profile["steps"]
-    return {"bodies": per_rank["bodies"]["max"], "ghosts": per_rank["ghosts"]["max"],
-            "contacts": per_rank["contacts"]["max"], "updates": per_rank["contact_updates"]["max"] / steps,
-            "neighbours": per_rank["neighbours"]["max"], "iterations": profile["iterations"] / steps,
-            "messages": per_rank["messages"]["max"] / steps if per_rank["contacts"]["max"] == 0 else 0.0}
+    return {"bodies": per_rank["bodies"]["mean"], "contacts": per_rank["contacts"]["mean"],
+            "imbalance": max(1.0, profile["imbalance"]), "iterations": profile["iterations"] / steps,
+            "messages": per_rank["messages"]["max"] / steps, "bytes": per_rank["bytes"]["max"] / steps,
+            "collectives": per_rank["collectives"]["max"] / steps,
+            "gathered": gathered_of(profile)}
+
+
+def base_phases_of(row):
+    """What the model starts from: without the time in which other programs had the core."""
+    return {phase: seconds * min(1.0, row["cpu_share"]) for phase, seconds in phases_of(row).items()}
 
 
 def phases_of(row):
@@ -133,81 +151,149 @@ def predicted_measured(rows, calibrations):
             continue
         constants = best_constants(calibrations.get(row["ranks"]))
         machine = cost_model.Machine(constants)
-        times = cost_model.predict(load_of(base), phases_of(base), load_of(row), row["ranks"], machine,
-                                   slowdown(calibrations, base, row))
-        share = row["edge_cut"] / (3.0 * row["contacts"]) if row["contacts"] else 0.0
-        entries.append({"run": row["run"], "ranks": row["ranks"], "times": times, "step_s": sum(times.values()),
-                        "measured_s": row["step_s"], "measured": phases_of(row),
-                        "iterations": cost_model.iterations_of(base["iterations"], share),
-                        "measured_iterations": row["iterations"]})
+        times, causes = cost_model.predict(load_of(base), base_phases_of(base), load_of(row), row["ranks"], machine,
+                                           slowdown(calibrations, base, row))
+        entries.append({"run": row["run"], "ranks": row["ranks"], "times": times, "causes": causes,
+                        "step_s": sum(times.values()), "measured_s": row["step_s"], "measured": phases_of(row),
+                        "iterations": row["iterations"]})
     return entries
 
 
 def parse_plan(text):
-    """Largest numbers of a rank, and the edge cut."""
+    """Largest numbers of a rank, and the imbalance."""
     plan = {}
-    for name in ("bodies", "contacts", "halo", "neighbours"):
-        match = re.search(rf"^{name} +\S+ +\S+ +(\S+)", text, re.MULTILINE)
-        plan[name] = float(match[1]) if match else 0.0
-    plan["cut"] = float(re.search(r"cut (\d+) rows", text)[1])
-    plan["all_contacts"] = float(re.search(r"^ranks \d+, bodies \d+, contacts (\d+)", text, re.MULTILINE)[1])
+    for name in ("bodies", "contacts", "joints", "halo", "neighbours"):
+        match = re.search(rf"^{name} +\S+ +(\S+) +(\S+)", text, re.MULTILINE)
+        plan[name], plan["mean " + name] = (float(match[2]), float(match[1])) if match else (0.0, 0.0)
+    plan["imbalance"] = float(re.search(r"imbalance ([\d.]+)", text)[1])
     return plan
 
 
-def load_elsewhere(study, base, ranks):
-    """The slowest rank's load on a rank count that was not run, and the share of contacts between
-    ranks; from a plan where the study asks for one, else from formulas."""
+def growth(rows, run):
+    """Iterations to the tolerance over ranks, of all points that were run, also those that share cores."""
+    if run != "tolerance":
+        return None
+    return cost_model.growth_of([(r["ranks"], r["iterations"]) for r in rows if r["run"] == run])
+
+
+def iterations_elsewhere(rows, run, base, ranks, slope_factor=1.0):
+    """Those of the most ranks that were run, and what the growth up to there adds; never less."""
+    most = [r for r in rows if r["run"] == run][-1]
+    law = growth(rows, run)
+    if law is None:
+        return most["iterations"] if run == "tolerance" else base["iterations"]
+    return most["iterations"] + slope_factor * max(0.0, law[1]) * math.log2(max(1.0, ranks / most["ranks"]))
+
+
+def load_elsewhere(study, rows, base, ranks, slope_factor=1.0):
+    """The load on a rank count that was not run: counts of the most ranks that were run, of borders in proportion to
+    the part's surface, or from a plan where the study asks for one."""
+    run = base["run"]
     load = dict(load_of(base))
-    strong = study.study["kind"] == "strong"
-    growth = base["ranks"] / ranks if strong else 1.0
-    messages = base["messages"] if load["messages"] else 0.0
-    for key in ("bodies", "contacts", "updates"):
-        load[key] *= growth
-    load["ghosts"], load["neighbours"] = cost_model.ghosts_of(load["bodies"]), 13.0
-    share = min(1.0, load["ghosts"] / (3.0 * max(1.0, load["bodies"])))
+    if study.study["kind"] == "strong":
+        load["bodies"] *= base["ranks"] / ranks
+        load["contacts"] *= base["ranks"] / ranks
+    load["iterations"] = iterations_elsewhere(rows, run, base, ranks, slope_factor)
+    several = [r for r in rows if r["run"] == run and r["ranks"] > 1]
+    if not several:
+        border, neighbours = cost_model.border_of(load["bodies"]), cost_model.NEIGHBOURS
+        load["messages"] = cost_model.messages_to(neighbours, load["iterations"])
+        load["bytes"] = border * cost_model.ITEM_BYTES * load["iterations"]
+        load["collectives"] = cost_model.COLLECTIVES + load["iterations"]
+        return load
+    most = several[-1]
+    there = load_of(most)
+    more = load["iterations"] / there["iterations"]
+    load["imbalance"] = max(r["profile"]["imbalance"] for r in several)
+    load["gathered"] = there["gathered"]
+    load["collectives"] = there["collectives"] + load["iterations"] - there["iterations"]
+    if load["contacts"] == 0:  # joints alone: rounds up and down the tree of ranks
+        load["messages"] = several[0]["messages"] * math.log2(ranks) / math.log2(several[0]["ranks"])
+        load["bytes"] = there["bytes"]
+        return load
+    surface = (load["bodies"] / there["bodies"]) ** (2.0 / 3.0)
+    load["messages"], load["bytes"] = there["messages"] * more, there["bytes"] * more * surface
     if study.study["predict"]["plan"]:
         plan = parse_plan(study.plan(ranks))
-        factor = plan["contacts"] * (base["ranks"] if strong else ranks) / max(1.0, plan["all_contacts"])
-        mean = load_of(base)
-        load["bodies"] = plan["bodies"]
-        if plan["all_contacts"]:
-            load["contacts"], load["updates"] = mean["contacts"] * factor, mean["updates"] * factor
-            share = plan["cut"] / (3.0 * plan["all_contacts"])
-        load["ghosts"], load["neighbours"] = plan["halo"], plan["neighbours"]
-    load["messages"] = messages * math.log2(ranks)
-    return load, share
+        load["imbalance"] = plan["imbalance"]
+        load["messages"] = cost_model.messages_to(plan["neighbours"], load["iterations"])
+        # a plan counts what a rank needs; on the mean it gives as much
+        border = plan["halo"] + plan["mean halo"]
+        measured = most["profile"]["per_rank"]
+        load["bytes"] = there["bytes"] * more * border / max(1.0, measured["ghosts"]["max"] + measured["shared"]["mean"])
+    return load
+
+
+def base_elsewhere(study, rows, calibrations, run):
+    """Base row, machine and slowdown of predictions; None where no point had a core for each rank."""
+    bound = [r for r in rows if r["run"] == run and not r["oversubscribed"]]
+    if not bound:
+        return None
+    base, full = bound[0], bound[-1]
+    # cores of a node share its memory: as slow as with all cores that were tried
+    constants = best_constants(calibrations.get(full["ranks"]) or calibrations.get(base["ranks"]))
+    machine = cost_model.Machine(constants, study.study["predict"]["network"], BOX_TEST)
+    return base, machine, slowdown(calibrations, base, full)
+
+
+def efficiency_of(study, base, ranks, seconds):
+    return sum(base_phases_of(base).values()) / seconds * (base["ranks"] / ranks if study.study["kind"] == "strong" else 1.0)
 
 
 def predicted_elsewhere(study, rows, calibrations):
     """Rank counts of the study's `predict`, on its network."""
-    predict = study.study["predict"]
-    if not predict:
-        return []
     entries = []
-    for run in study.study["runs"]:
-        bound = [r for r in rows if r["run"] == run and not r["oversubscribed"]]
-        if not bound:
+    for run in study.study["runs"] if study.study["predict"] else []:
+        found = base_elsewhere(study, rows, calibrations, run)
+        if not found:
             continue
-        base = bound[0]
-        # cores of a node share its memory: as slow as with all cores that were tried
-        full = bound[-1]
-        constants = best_constants(calibrations.get(full["ranks"]) or calibrations.get(base["ranks"]))
-        machine = cost_model.Machine(constants, predict["network"])
-        chains = [r for r in bound if r["ranks"] == 2]
-        for ranks in predict["ranks"]:
-            load, share = load_elsewhere(study, base, ranks)
-            if load_of(base)["contacts"] == 0 and chains:
-                load["messages"] = chains[0]["messages"] * math.log2(ranks)
-            if run == "tolerance":
-                iterations = cost_model.iterations_of(base["iterations"], share)
-                load["updates"] *= iterations / max(1.0, base["iterations"])
-                load["iterations"] = iterations
-            times = cost_model.predict(load_of(base), phases_of(base), load, ranks, machine,
-                                       slowdown(calibrations, base, full))
-            entries.append({"run": run, "ranks": ranks, "times": times, "step_s": sum(times.values()), "load": load,
-                            "boundary": share, "iterations": load["iterations"],
-                            "efficiency": base["step_s"] / sum(times.values()) *
-                            (base["ranks"] / ranks if study.study["kind"] == "strong" else 1.0)})
+        base, machine, slow = found
+        for ranks in study.study["predict"]["ranks"]:
+            load = load_elsewhere(study, rows, base, ranks)
+            times, causes = cost_model.predict(load_of(base), base_phases_of(base), load, ranks, machine, slow)
+            entries.append({"run": run, "ranks": ranks, "times": times, "causes": causes, "load": load,
+                            "step_s": sum(times.values()), "iterations": load["iterations"],
+                            "efficiency": efficiency_of(study, base, ranks, sum(times.values()))})
+    return entries
+
+
+# what the sensitivity table changes: name in the machine, its network or the load, and what it is
+CONSTANTS = [("latency", "latency of the network"), ("overhead", "overhead of a message"), ("bandwidth", "bandwidth of a node"),
+             ("pack", "bandwidth of gathering and scattering"), ("noise", "scatter of the cores' speed"),
+             ("box_test", "time of a look at another rank's box"), ("messages", "messages to neighbours"),
+             ("bytes", "bytes to neighbours"), ("collectives", "operations of all ranks"),
+             ("gathered", "what all ranks hear of each rank")]
+
+
+def sensitivity(study, rows, calibrations):
+    """Efficiency on the most ranks of `predict` with each constant at half and at twice its value."""
+    entries = []
+    for run in study.study["runs"] if study.study["predict"] else []:
+        found = base_elsewhere(study, rows, calibrations, run)
+        if not found:
+            continue
+        base, machine, slow = found
+        ranks = study.study["predict"]["ranks"][-1]
+
+        def efficiency(load, machine, slow=slow):
+            times, _ = cost_model.predict(load_of(base), base_phases_of(base), load, ranks, machine, slow)
+            return efficiency_of(study, base, ranks, sum(times.values()))
+        load = load_elsewhere(study, rows, base, ranks)
+        for name, what in CONSTANTS:
+            found = []
+            for factor in (0.5, 2.0):
+                other, changed = cost_model.with_factor(machine, load, name, factor)
+                found.append(efficiency(changed, other))
+            entries.append({"run": run, "ranks": ranks, "constant": what, "half": found[0], "as_is": efficiency(load, machine),
+                            "twice": found[1]})
+        if growth(rows, run):
+            half, twice = (efficiency(load_elsewhere(study, rows, base, ranks, f), machine) for f in (0.5, 2.0))
+            entries.append({"run": run, "ranks": ranks, "constant": "growth of iterations beyond what was run", "half": half,
+                            "as_is": efficiency(load, machine), "twice": twice})
+        more = max(0.0, load["imbalance"] - 1.0)
+        half, twice = (efficiency({**load, "imbalance": 1.0 + f * more}, machine) for f in (0.5, 2.0))
+        entries.append({"run": run, "ranks": ranks, "constant": "imbalance above 1", "half": half,
+                        "as_is": efficiency(load, machine), "twice": twice})
     return entries
 
 
@@ -245,12 +331,16 @@ def write(study):
     columns = [c for c in rows[0] if c != "profile"]
     write_csv(os.path.join(study.directory, "results.csv"), rows, columns)
     flat = [{"network": "this machine" if e in here else study.study["predict"]["network"]["name"], **e,
-             **e["times"]} for e in here + elsewhere]
+             **{f"{name}_s": value for kind in ("times", "causes") for name, value in e[kind].items()}}
+            for e in here + elsewhere]
     write_csv(os.path.join(study.directory, "predictions.csv"), flat,
-              ["run", "ranks", "network", "step_s", "measured_s", "iterations", "measured_iterations"] + PHASES)
+              ["run", "ranks", "network", "step_s", "measured_s", "iterations"] +
+              [f"{name}_s" for name in PHASES + cost_model.CAUSES])
+    changed = sensitivity(study, rows, calibrations)
     import scaling_plots
     import scaling_text
     pictures = scaling_plots.draw(study, rows, elsewhere)
     with open(os.path.join(study.directory, "report.md"), "w") as f:
-        f.write(scaling_text.report(study, rows, calibrations, here, elsewhere, pictures, warnings))
+        f.write(scaling_text.report(study, rows, calibrations, here, elsewhere, changed,
+                                    {run: growth(rows, run) for run in study.study["runs"]}, pictures, warnings))
     return sum(r["repeats"] for r in rows), warnings

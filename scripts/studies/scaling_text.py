@@ -71,15 +71,21 @@ def measured_lines(rows):
         lines += ["Phases of a step, ms: least / mean / largest rank.", ""]
         lines += table(["ranks"] + PHASES, [[ranks_text(r)] + [
             " / ".join(ms(r[f"{p}_{part}"]) for part in ("min", "mean", "max")) for p in PHASES] for r in some])
-        lines += ["What a rank exchanges in a step (the largest), how the work is spread, memory; CPU time over wall "
-                  "time (below 1 a rank was kept from its core).", ""]
+        lines += ["What a step exchanges: of the rank with most of it, bodies that it needs and shares, neighbours, bytes "
+                  "and messages to them; operations in which all ranks wait for all, sums that travel meanwhile, and what "
+                  "each rank then hears of all others, the start of a run included.", ""]
         lines += table(
-            ["ranks", "ghosts", "neighbours", "halo, kB", "messages", "imbalance", "edge cut, rows", "memory, MB",
-             "set-up, s", "CPU share", "steps missed"],
-            [[ranks_text(r), count(r["ghosts"]), count(r["neighbours"]), number(1e-3 * r["halo_bytes"], 4),
-              number(r["messages"], 4), number(r["imbalance"], 4), count(r["edge_cut"]),
-              count(1e-6 * r["memory_bytes"]), number(r["setup_s"]), number(r["cpu_share"]),
-              f"{r['steps_missed']} of {r['steps']}"] for r in some])
+            ["ranks", "ghosts", "shared", "neighbours", "halo, kB", "messages", "waits of all", "sums meanwhile",
+             "heard of all, kB"],
+            [[ranks_text(r), count(r["ghosts"]), count(r["shared"]), count(r["neighbours"]), number(1e-3 * r["halo_bytes"], 4),
+              number(r["messages"], 4), number(r["collectives"], 4), number(r["posted_reductions"], 4),
+              number(1e-3 * r["gathered_bytes"])] for r in some])
+        lines += ["How the work is spread, memory of the largest rank; CPU time over wall time (below 1 a rank was kept "
+                  "from its core).", ""]
+        lines += table(
+            ["ranks", "imbalance", "edge cut, rows", "memory, MB", "set-up, s", "CPU share", "steps missed"],
+            [[ranks_text(r), number(r["imbalance"], 4), count(r["edge_cut"]), count(1e-6 * r["memory_bytes"]),
+              number(r["setup_s"]), number(r["cpu_share"]), f"{r['steps_missed']} of {r['steps']}"] for r in some])
     return lines
 
 
@@ -103,43 +109,69 @@ def beside_lines(here):
     if not here:
         return []
     lines = ["### Beside the measurement", "",
-             "The model starts from the measured base point, scales each phase by the load of the slowest rank and by "
-             "what computing loses when all cores are at the memory, and adds messages by the constants above. "
-             "Inputs that come from the measured point itself: its load, ghosts and iterations, not its times. ms.", ""]
+             "The model starts from the measured base point, scales each phase by the work of the mean rank, its "
+             "imbalance and what computing loses when all cores are at the memory, and adds messages by the constants "
+             "above. Inputs that come from the measured point itself: its counts, not its times. ms.", ""]
     rows = []
     for e in here:
         rows.append([e["run"], str(e["ranks"]), ms(e["step_s"]), ms(e["measured_s"]),
                      f"{100.0 * (e['step_s'] / e['measured_s'] - 1.0):+.0f} %"] +
                     [f"{ms(e['times'][p])} / {ms(e['measured'][p])}" for p in ("contacts", "rows", "solver_setup",
-                                                                            "sweeps", "motion")] +
-                    [f"{e['iterations']:.3g} / {e['measured_iterations']:.3g}"])
+                                                                            "sweeps", "motion")])
     return lines + table(["run", "ranks", "predicted", "measured", "difference", "contacts", "rows", "solver set-up",
-                          "sweeps", "motion", "iterations"], rows)
+                          "sweeps", "motion"], rows)
 
 
-def elsewhere_lines(study, elsewhere):
+def law_text(laws):
+    """How iterations grow, as far as there are points to say so."""
+    found = [law for law in laws.values() if law]
+    if not found:
+        return "Iterations are those of the most ranks that were run: fewer than three such points have two ranks or more. "
+    a, b = found[0]
+    return (f"Iterations to the tolerance are those of the most ranks that were run and grow from there by {max(0.0, b):.2g} "
+            f"each time the ranks double, as they did on the last three rank counts (by least squares {a:.3g} + {b:.2g} log2 P). ")
+
+
+def elsewhere_lines(study, elsewhere, laws):
     if not elsewhere:
         return []
     predict = study.study["predict"]
     net = predict["network"]
     source = "`catena plan` for each rank count" if predict["plan"] else \
-        f"formulas ({cost_model.GHOSTS_FACTOR:g} n^(2/3) ghosts and 13 neighbours for n bodies a rank)"
+        "the counts of the most ranks that were run, borders in proportion to the surface of a part"
     lines = [f"### Prediction for {net['name']}", "",
-             "**Not measured.** Inputs: the base point's phases; this machine's constants for computing and "
-             f"packing; {source}; and, given in the study, a network with latency {1e6 * net['latency']:g} us, "
-             f"overhead {1e6 * net['overhead']:g} us a message, {1e-9 * net['bandwidth']:g} GB/s a node, "
-             f"{net['ranks_per_node']} ranks a node, noise {100.0 * net['noise']:g} %. Cores are taken to be as fast "
-             "as this machine's.", ""]
-    rows = [[e["run"], count(e["ranks"]), count(e["load"]["bodies"]), count(e["load"]["ghosts"]),
-             count(e["load"]["neighbours"]), number(e["boundary"], 2), number(e["iterations"], 4), ms(e["step_s"]),
-             ms(e["times"]["sweeps"]), number(e["efficiency"])] for e in elsewhere]
-    return lines + table(["run", "ranks", "bodies a rank", "ghosts", "neighbours", "share of contacts between ranks",
-                          "iterations", "step, ms", "sweeps, ms", "efficiency"], rows)
+             "**Not measured.** Inputs: the base point's phases, without the time in which other programs had its core; "
+             f"this machine's constants for computing and packing; {source}; and, given in the study, a network with "
+             f"latency {1e6 * net['latency']:g} us, overhead {1e6 * net['overhead']:g} us a message, "
+             f"{1e-9 * net['bandwidth']:g} GB/s a node, {net['ranks_per_node']} ranks a node, noise "
+             f"{100.0 * net['noise']:g} %. Cores are taken to be as fast as this machine's. " + law_text(laws).rstrip(), ""]
+    lines += table(["run", "ranks", "bodies a rank", "iterations", "imbalance", "messages", "halo, kB", "waits of all",
+                    "heard of all, kB", "efficiency"],
+                   [[e["run"], count(e["ranks"]), count(e["load"]["bodies"]), number(e["iterations"], 4),
+                     number(e["load"]["imbalance"], 4), number(e["load"]["messages"], 4), number(1e-3 * e["load"]["bytes"], 4),
+                     number(e["load"]["collectives"], 4), number(1e-3 * e["load"]["gathered"] * e["ranks"], 3),
+                     number(e["efficiency"])] for e in elsewhere])
+    lines += ["The same step by cause, ms: the base point's work; what memory that other cores use, too, adds; more "
+              "iterations; the fullest rank; the slowest core; messages to neighbours and their bytes; waits of all for "
+              "all; what all hear of each.", ""]
+    return lines + table(["run", "ranks", "step"] + cost_model.CAUSES,
+                         [[e["run"], count(e["ranks"]), ms(e["step_s"])] + [ms(e["causes"][c]) for c in cost_model.CAUSES]
+                          for e in elsewhere])
 
 
-def report(study, rows, calibrations, here, elsewhere, pictures, warnings):
+def sensitivity_lines(changed):
+    if not changed:
+        return []
+    lines = ["### Sensitivity of the prediction", "", f"Efficiency on {count(changed[0]['ranks'])} ranks with one constant or "
+             "count at half and at twice its value, the rest as above.", ""]
+    return lines + table(["run", "constant", "half", "as it is", "twice"],
+                         [[e["run"], e["constant"], number(e["half"]), number(e["as_is"]), number(e["twice"])]
+                          for e in sorted(changed, key=lambda e: (e["run"], -abs(e["half"] - e["twice"])))])
+
+
+def report(study, rows, calibrations, here, elsewhere, changed, laws, pictures, warnings):
     lines = head_lines(study, rows, calibrations, warnings) + measured_lines(rows)
     lines += [f"![{title}]({name})" for title, name in pictures] + [""]
     lines += ["## Model", "", "Nothing below is a measurement but where it says so; docs/scaling.md has the model.", ""]
-    lines += calibration_lines(calibrations) + beside_lines(here) + elsewhere_lines(study, elsewhere)
-    return "\n".join(lines).rstrip() + "\n"
+    lines += calibration_lines(calibrations) + beside_lines(here) + elsewhere_lines(study, elsewhere, laws)
+    return "\n".join(lines + sensitivity_lines(changed)).rstrip() + "\n"

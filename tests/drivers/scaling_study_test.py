@@ -105,6 +105,7 @@ class ScalingStudy(unittest.TestCase):
         prediction = report.split("## Model")[1]
         self.assertIn("**Not measured.**", prediction)
         self.assertIn("latency 1000 us", prediction)
+        self.assertIn("### Sensitivity of the prediction", prediction)
         self.assertNotIn("made up", report.split("## Model")[0].replace("; made up;", ""))
         for name in ("speed-up", "efficiency", "phases", "iterations"):
             self.assertEqual((self.path / "tiny" / f"{name}.png").read_bytes()[1:4], b"PNG")
@@ -139,7 +140,7 @@ class ScalingStudy(unittest.TestCase):
         (self.path / "srun").chmod(0o755)
         for task in ("1", "2"):
             environment = {**os.environ, "SLURM_ARRAY_TASK_ID": task, "PATH": f"{self.path}:{os.environ['PATH']}"}
-            subprocess.run(["bash", str(folder / "ranks-1.sh")], env=environment, check=True, cwd="/", timeout=170)
+            subprocess.run(["bash", str(folder / "ranks-1.sh")], env=environment, check=True, cwd="/", timeout=300)
         out, _ = self.study(STUDY, "--collect")
         self.assertIn("2 of 4 points", out)
         self.assertEqual(set(self.rows()), {("fixed", 1), ("tolerance", 1)})
@@ -209,39 +210,117 @@ class CostModel(unittest.TestCase):
     CONSTANTS = {"pack": {"value": 1e10}, "latency_node": {"value": 1e-6}, "overhead_node": {"value": 1e-7},
                  "bandwidth_node": {"value": 5e9}}
 
-    def test_a_halo_costs_latency_overheads_packing_and_bandwidth(self):
+    NETWORK = {"name": "n", "latency": 5e-6, "overhead": 1e-6, "bandwidth": 1e10, "ranks_per_node": 8, "noise": 0.0}
+    LOAD = {"bodies": 100.0, "contacts": 300.0, "imbalance": 1.0, "iterations": 10.0, "messages": 0.0, "bytes": 0.0,
+            "collectives": 0.0, "gathered": 0.0}
+
+    def test_messages_cost_latency_by_rounds_and_overhead_by_number(self):
         machine = cost_model.Machine(self.CONSTANTS)
-        size = 1000 * 48.0
-        self.assertAlmostEqual(machine.halo(2, 1000, 3), 1e-6 + 6e-7 + 2.0 * size / 1e10 + size / 5e9, 15)
+        # three messages sent and three received, in two rounds
+        self.assertAlmostEqual(machine.waits(2, 2, 3), 2e-6 + 6e-7, 15)
+        self.assertAlmostEqual(machine.transfer(2, 48000.0), 2.0 * 48000.0 / 1e10 + 48000.0 / 5e9, 15)
 
     def test_a_network_is_used_beyond_a_node(self):
-        network = {"latency": 5e-6, "overhead": 1e-6, "bandwidth": 1e10, "ranks_per_node": 8, "noise": 0.0}
-        machine = cost_model.Machine(self.CONSTANTS, network)
+        machine = cost_model.Machine(self.CONSTANTS, self.NETWORK, 1e-9)
         self.assertEqual(machine.path(8)[0], 1e-6)
         # half of the halo of a node's eight ranks leaves it, all eight at one card
         latency, _, per_byte = machine.path(16)
         self.assertEqual(latency, 5e-6)
         self.assertAlmostEqual(per_byte, 0.5 / 5e9 + 0.5 * 8 / 1e10, 20)
+        # 96 bytes of each of 16 ranks for each of the node's eight ranks, and two boxes of each
+        self.assertAlmostEqual(machine.gather(16, 96.0), 16 * 96 * 8 / 1e10 + 32e-9, 15)
 
-    def test_phases_grow_with_their_work(self):
+    def test_phases_grow_with_their_work_and_causes_add_up(self):
         phases = dict.fromkeys(cost_model.PHASES, 1.0)
-        base = {"bodies": 100.0, "contacts": 300.0, "updates": 3000.0, "ghosts": 0.0, "neighbours": 0.0,
-                "iterations": 10.0, "messages": 0.0}
-        load = {**base, "bodies": 50.0, "contacts": 200.0, "updates": 1500.0, "ghosts": 40.0, "neighbours": 1.0}
+        load = {**self.LOAD, "bodies": 50.0, "contacts": 200.0, "iterations": 15.0, "imbalance": 1.2, "messages": 30.0,
+                "bytes": 9600.0, "collectives": 4.0}
         machine = cost_model.Machine(self.CONSTANTS)
-        times = cost_model.predict(base, phases, load, 2, machine, 1.1)
-        self.assertAlmostEqual(times["motion"], 0.55)
-        self.assertAlmostEqual(times["rows"], 1.1 * 2.0 / 3.0)
-        self.assertAlmostEqual(times["sweeps"], 0.55 + 10 * 2 * machine.halo(2, 40, 1))
+        times, causes = cost_model.predict(self.LOAD, phases, load, 2, machine, 1.1)
+        self.assertAlmostEqual(times["motion"], 0.5 * 1.2 * 1.1)
+        self.assertAlmostEqual(times["rows"], 2.0 / 3.0 * 1.2 * 1.1)
+        exchanged = machine.waits(2, 15 * 2 + cost_model.SEARCH_ROUNDS, 30.0) + machine.transfer(2, 9600.0)
+        self.assertAlmostEqual(times["sweeps"], 2.0 / 3.0 * 1.5 * 1.2 * 1.1 + exchanged)
+        self.assertAlmostEqual(sum(causes.values()), sum(times.values()))
+        # five phases follow the bodies, three the contacts; sweeps alone have half as many iterations more
+        work = 5 * 0.5 + 3 * 2.0 / 3.0
+        self.assertAlmostEqual(causes["work"], work)
+        self.assertAlmostEqual(causes["iterations"], 1.0 / 3.0)
+        self.assertAlmostEqual(causes["imbalance"], 0.2 * (work + 1.0 / 3.0))
+        self.assertAlmostEqual(causes["memory"], 0.1 * 1.2 * (work + 1.0 / 3.0))
+        self.assertAlmostEqual(causes["messages"] + causes["bytes"], exchanged)
+        self.assertAlmostEqual(causes["reductions"], 4 * 1.1e-6)
+        self.assertEqual((causes["noise"], causes["gathers"]), (0.0, 0.0))
 
-    def test_messages_of_joints_and_reductions_wait_for_the_network(self):
+    def test_messages_of_joints_and_waits_of_all_take_rounds_of_the_network(self):
         phases = dict.fromkeys(cost_model.PHASES, 0.0)
-        load = {"bodies": 100.0, "contacts": 0.0, "updates": 0.0, "ghosts": 0.0, "neighbours": 2.0,
-                "iterations": 1.0, "messages": 7.0}
-        times = cost_model.predict(load, phases, load, 8, cost_model.Machine(self.CONSTANTS), 1.0)
-        self.assertAlmostEqual(times["sweeps"], 7 * 1.1e-6, 15)
+        load = {**self.LOAD, "contacts": 0.0, "iterations": 1.0, "messages": 7.0, "collectives": 25.0}
+        times, causes = cost_model.predict(load, phases, load, 8, cost_model.Machine(self.CONSTANTS), 1.0)
+        self.assertAlmostEqual(times["sweeps"], 7 * (1e-6 + 2e-7), 15)
         # three rounds for eight ranks
-        self.assertAlmostEqual(times["checks"], cost_model.COLLECTIVES * 3 * 1.1e-6, 15)
+        self.assertAlmostEqual(causes["reductions"], 25 * 3 * 1.1e-6, 15)
+
+    def test_growth_is_that_of_the_last_three_rank_counts_above_one(self):
+        a, b = cost_model.growth_of([(1, 5.0), (2, 7.0), (4, 12.0), (8, 13.0), (16, 14.0)])
+        self.assertAlmostEqual(a, 10.0)
+        self.assertAlmostEqual(b, 1.0)
+        self.assertIsNone(cost_model.growth_of([(1, 5.0), (2, 11.0), (4, 12.0)]))
+
+    def test_one_constant_at_a_time_is_changed(self):
+        machine = cost_model.Machine(self.CONSTANTS, self.NETWORK, 1e-9)
+        other, load = cost_model.with_factor(machine, self.LOAD, "latency", 2.0)
+        self.assertEqual((other.network["latency"], machine.network["latency"], load), (1e-5, 5e-6, self.LOAD))
+        other, load = cost_model.with_factor(machine, {**self.LOAD, "bytes": 3.0}, "bytes", 0.5)
+        self.assertEqual((load["bytes"], other.network), (1.5, self.NETWORK))
+        self.assertEqual(cost_model.with_factor(machine, self.LOAD, "pack", 2.0)[0].pack, 2e10)
+
+
+# Three spheres in a row on the floor, which touch: with one on each rank a contact lies on each border.
+ROW = """catena: 1
+name: row
+materials: {m: {density: 1000, friction: 0.5}}
+bodies: [{name: floor, material: m, shape: {plane: {}}}]
+generators:
+  - lattice: {name: balls, material: m, shape: {sphere: {radius: 0.1}}, count: [COUNT, 1, 1], spacing: 0.199,
+              origin: [0, 0, 0.0995]}
+solver: {method: gauss_seidel, max_iterations: ITERATIONS, relative_tolerance: 0, absolute_tolerance: 0, keep_best: false}
+time: {step: 1 ms, end: 4 ms}
+output: {snapshot_interval: .inf}
+"""
+
+
+class CountedByHand(unittest.TestCase):
+    """What the model takes from profiles is what a row of spheres exchanges, counted by hand."""
+
+    def profile(self, ranks, iterations):
+        with tempfile.TemporaryDirectory() as directory:
+            text = ROW.replace("COUNT", str(8 * ranks)).replace("ITERATIONS", str(iterations))
+            pathlib.Path(directory, "row.yaml").write_text(text)
+            subprocess.run([*MPIRUN.format(ranks=ranks).split(), CATENA, "run", "row.yaml", "-o", "out", "--quiet"],
+                           cwd=directory, check=True, timeout=300, capture_output=True)
+            return json.loads(pathlib.Path(directory, "out", "profile.json").read_text())
+
+    def test_messages_bytes_and_waits_of_a_row_on_two_and_three_ranks(self):
+        for ranks in (2, 3):
+            few, many = self.profile(ranks, 10), self.profile(ranks, 30)
+            # each border's contact is one rank's, which needs one body and sends its change; its owner answers
+            borders = ranks - 1
+            iterations = many["iterations"] - few["iterations"]
+            self.assertGreater(iterations, 40)
+            self.assertEqual(ranks * few["per_rank"]["ghosts"]["mean"], borders)
+            self.assertEqual(ranks * few["per_rank"]["shared"]["mean"], borders)
+
+            def more(name, ranks=ranks, few=few, many=many):
+                return ranks * (many["per_rank"][name]["mean"] - few["per_rank"][name]["mean"])
+            self.assertAlmostEqual(more("messages"), iterations * cost_model.ROUNDS * borders, 6)
+            self.assertAlmostEqual(more("bytes"), iterations * cost_model.ROUNDS * borders * cost_model.ITEM_BYTES, 6)
+            # eight boxes of each rank once, in the first step; one wait for all in each iteration, up to one a step
+            self.assertEqual(few["per_rank"]["gathered_bytes"], many["per_rank"]["gathered_bytes"])
+            self.assertEqual(few["per_rank"]["gathered_bytes"]["max"], cost_model.RANK_BYTES * ranks)
+            # which no step of its own asks for: not the start of a run, and not that of one that goes on
+            self.assertEqual(scaling_report.gathered_of(many), 0.0)
+            gone_on = {**many, "step": 6, "per_rank": {"gathered_bytes": {"max": 3 * cost_model.RANK_BYTES * ranks}}}
+            self.assertEqual(scaling_report.gathered_of(gone_on), cost_model.RANK_BYTES / 4)
+            self.assertAlmostEqual(more("collectives") / ranks, iterations, delta=few["steps"])
 
 
 if __name__ == "__main__":
