@@ -2,12 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <sstream>
 #include <string>
 
 #include "catena/base/log.hpp"
+#include "simulation/run/run_notes.hpp"
 #include "support/case_text.hpp"
 
 namespace catena {
@@ -98,6 +100,36 @@ TEST(RedundantRows, TheLogNamesThemWheneverTheirSetChanges) {
   EXPECT_EQ(times(at(kStepsBefore + 1, 4)), 1) << all;
   EXPECT_EQ(times(at(kStepsBefore + 2, 3)), 1) << all;
   EXPECT_EQ(times(rows), 3) << all;
+}
+
+TEST(RedundantRows, EnergyThatRigidJointsLoseWithThemIsWarnedOf) {
+  const Communicator comm = Communicator::world();
+  Simulation sim(comm, test::case_of(row_of_windows()));
+  const StepReport report = sim.step();
+  const std::string file = "redundant_rows_lost_" + std::to_string(comm.size()) + ".jsonl";
+  Log log(comm.rank() == 0, true);
+  if (comm.rank() == 0) {
+    std::filesystem::remove(file);
+    log.open_json(file);
+  }
+  RunNotes notes(sim, log);
+  const auto expect = [&](bool warned, double lost, double forbidden, bool redundant) {
+    StepReport r = report;
+    r.passive_work = -lost * report.kinetic;
+    r.forbidden_energy = forbidden * report.kinetic;
+    if (!redundant) r.solve.joints.redundant.clear();
+    notes.after_step(r);
+    if (comm.rank() > 0) return;
+    std::ifstream in(file);
+    std::stringstream text;
+    text << in.rdbuf();
+    EXPECT_EQ(text.str().find("rigid joints have taken") != std::string::npos, warned) << lost;
+  };
+
+  expect(false, 0.019, 0.0, true);
+  expect(false, 0.03, 0.02, true);  // the impact of the start
+  expect(false, 0.03, 0.0, false);  // a rope that goes taut, say
+  expect(true, 0.03, 0.0, true);
 }
 
 TEST(RedundantRows, ACutNetWhoseEdgesAreTautMovesAsOneThatIsWhole) {

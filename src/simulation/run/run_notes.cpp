@@ -252,6 +252,7 @@ void RunNotes::note_joints(const StepReport& r) {
                {"smallest_pivot", json_number(joints.smallest_pivot)}});
   }
   note_redundant(joints);
+  note_lost(r);
   if (joints.raised > 0 && !raised_told_) {
     raised_told_ = true;
     log_.warning("step " + std::to_string(sim_.state().step) + ": " +
@@ -460,6 +461,25 @@ void RunNotes::note_redundant(const JointReport& joints) {
   if (n > kMaxNamed) text += ", ...";
   if (redundant_told_ == kMaxWarnings) text += "; later changes are not shown";
   log_.info(text, {{"step", std::to_string(sim_.state().step)}, {"rows", std::to_string(n)}});
+}
+
+/// Rows that nearly depend on each other bear what misfits say, which takes energy. Impacts of the
+/// start are no such loss.
+void RunNotes::note_lost(const StepReport& r) {
+  most_kinetic_ = std::max(most_kinetic_, r.kinetic);
+  if (sim_.state().step == 1) forbidden_ = r.forbidden_energy;
+  const double lost = -r.passive_work - forbidden_;
+  forbidden_ *= 1.0 - 1.0 / kWorkWindow;
+  if (lost_told_ || r.solve.joints.redundant.empty() || !(lost > kNotableWork * most_kinetic_))
+    return;
+  lost_told_ = true;
+  log_.warning("step " + std::to_string(sim_.state().step) + ": rigid joints have taken " +
+                   short_text(lost) + " J out of the motion in the last " +
+                   short_text(kWorkWindow) +
+                   " steps, where rows of theirs depend on others: places after this may be wrong. "
+                   "Take smaller steps, or give the joints a compliance "
+                   "(docs/troubleshooting.md, \"Nets of rigid joints that lose energy\")",
+               {{"passive_work", json_number(r.passive_work)}});
 }
 
 /// Tells once of each insertion that finds no room.

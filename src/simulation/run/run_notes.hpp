@@ -50,6 +50,7 @@ class RunNotes {
   /// Of rows of joints that depend on others, when their set changes: kMaxWarnings times, and where
   /// the first kMaxRedundantNamed of them are others.
   void note_redundant(const JointReport& joints);
+  void note_lost(const StepReport& r);
   void note_held_drives(const StepReport& r);
   void note_cords(const StepReport& r);
   void note_projection(const StepReport& r);
@@ -64,7 +65,7 @@ class RunNotes {
   Log& log_;
   std::vector<char> waited_;  ///< per insertion: reported
   bool raised_told_ = false, tension_told_ = false, drift_told_ = false;
-  bool held_told_ = false, cords_told_ = false, work_told_ = false;
+  bool held_told_ = false, cords_told_ = false, work_told_ = false, lost_told_ = false;
   std::int64_t cut_ = 0, dropped_ = 0;  ///< steps whose projection was
   std::int64_t first_ = 0;              ///< step that the run goes on from
   std::string choice_;                  ///< SolveReport::choice of the last step
@@ -84,8 +85,9 @@ class RunNotes {
   bool energy_told_ = false;
   double potential_ = std::numeric_limits<double>::quiet_NaN();  ///< J, after the first step
   double most_energy_ = 0.0;                                     ///< J, of motion or work so far
-  std::int64_t divided_ = 0;                                     ///< steps taken in sub-steps
-  int most_parts_ = 1;                                           ///< of one
+  double most_kinetic_ = 0.0, forbidden_ = 0.0;  ///< J, the latter with passive_work's weights
+  std::int64_t divided_ = 0;                     ///< steps taken in sub-steps
+  int most_parts_ = 1;                           ///< of one
   /// Where steps of stepper natural came nearest to a singular position since the last one that
   /// was near none.
   struct NearSingular {
