@@ -1,6 +1,8 @@
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <numeric>
 
 #include "catena/base/error.hpp"
@@ -41,9 +43,9 @@ constexpr double kGap = 30.0;
 /// candidates^2 rows up to which null vectors are sought anew at every factorisation: some 10 ms.
 constexpr double kMaxWork = 1e6;
 /// More candidates than these, each of which takes ten solves, are projected out without null
-/// vectors (solve_damped) where it is beyond doubt that all are redundant.
+/// vectors (solve_damped) where what the regularisation takes for null is null (is_distinct).
 constexpr std::size_t kFewCandidates = 5;
-/// Pivots of rows that are redundant beyond doubt, of epsilon: 1/n_r^2 of their null vectors.
+/// Pivots of such rows are below this, of epsilon: 1/n_r^2 of their null vectors.
 constexpr double kSmallPivot = 300.0;
 constexpr std::uint64_t kSeed = 7;
 /// A redundant row's pivot is proportional to epsilon, any other's is not: geometric mean of no
@@ -103,6 +105,7 @@ class RegularisedElimination final : public JointElimination {
     if (guests) all_rows_ = guests->comm().sum(all_rows_);
     for (auto* v : {&diagonal_, &added_, &pivot_, &second_pivot_, &change_}) v->resize(n, 1.0);
     sum_.resize(n_mechanisms_);
+    genuine_.assign(n_mechanisms_, kSuspicious);
   }
 
   void factor(const MechanismRows& joints) override;
@@ -134,12 +137,14 @@ class RegularisedElimination final : public JointElimination {
   void factor_with(const MechanismRows& joints, double epsilon);
   void read_pivots();
   void find_candidates(const MechanismRows& joints);
+  void note_genuine(std::span<const char> but);
   void pass_independent(const MechanismRows& joints);
   void find_null_vectors(const MechanismRows& joints);
   void iterate_towards_null(std::size_t most);
   std::vector<Products> products_of(const MechanismRows& joints,
                                     const std::vector<std::vector<double>>& x) const;
   void separate_null(const MechanismRows& joints);
+  bool need_no_null_vectors(const MechanismRows& joints);
   bool have_small_pivots() const;
   bool is_distinct(const MechanismRows& joints);
   void keep_growing_candidates(const MechanismRows& joints);
@@ -170,12 +175,15 @@ class RegularisedElimination final : public JointElimination {
   std::vector<char> tree_held_once_;  ///< per mechanism
   FactorReport report_;
   double epsilon_ = 0.0;
-  double smallest_pivot_ = 1.0;   ///< when pivots were last checked
-  double misfit_ = 0.0;           ///< MechanismRows::misfit
-  double genuine_ = kSuspicious;  ///< smaller pivots than this have not been seen to be genuine
-  bool looked_ = false;           ///< pivots were checked; costly ones are once, and after a stall
-  bool grown_ = false;            ///< redundant rows were found by their growing pivots
-  bool damped_ = false;           ///< solves do without null vectors
+  double smallest_pivot_ = 1.0;  ///< when pivots were last checked
+  double misfit_ = 0.0;          ///< MechanismRows::misfit
+  /// Per mechanism its smallest pivot, when they were last checked, and the one below which pivots
+  /// have not been seen to be genuine.
+  std::vector<double> smallest_, genuine_;
+  bool looked_ = false;   ///< pivots were checked; costly ones are once, and after a stall
+  bool grown_ = false;    ///< redundant rows were found by their growing pivots
+  bool damped_ = false;   ///< solves do without null vectors
+  bool stalled_ = false;  ///< such a solve has not settled: null vectors are sought from then on
   std::vector<Searched> searched_;  ///< per row, when they were
   std::vector<Index> redundant_;    ///< rows, ascending
   /// Per mechanism the rows that may be redundant, those with the smallest pivots first; kNoIndex:
@@ -237,12 +245,16 @@ void RegularisedElimination::factor_with(const MechanismRows& joints, double eps
 /// Collective where there are guests. pivot_ = those of the last factor over the diagonal.
 void RegularisedElimination::read_pivots() {
   factor_->pivots(pivot_);
-  smallest_pivot_ = 1.0;
+  smallest_.assign(n_mechanisms_, 1.0);
   for (std::size_t i = 0; i < pivot_.size(); ++i) {
     pivot_[i] /= diagonal_[i];
-    smallest_pivot_ = std::min(smallest_pivot_, pivot_[i]);
+    smallest_[mechanism_[i]] = std::min(smallest_[mechanism_[i]], pivot_[i]);
   }
-  smallest_pivot_ = -largest(-smallest_pivot_);
+  smallest_pivot_ = 1.0;
+  for (double& smallest : smallest_) {
+    smallest = -largest(-smallest);
+    smallest_pivot_ = std::min(smallest_pivot_, smallest);
+  }
 }
 
 /// Collective where there are guests. No candidates of mechanisms whose rows are independent,
@@ -268,10 +280,12 @@ void RegularisedElimination::find_candidates(const MechanismRows& joints) {
   most_candidates_ = 0;
   const double suspicious =
       std::max(kSuspicious, 10.0 * std::min(kNullOfMisfit * misfit_ * misfit_, kSoftest));
-  if (!(smallest_pivot_ < genuine_)) return;
-  for (std::size_t i = 0; i < pivot_.size(); ++i)
-    if (pivot_[i] < std::max(suspicious, kDoubtful))
-      candidates_[mechanism_[i]].push_back(to_index(i));
+  if (std::ranges::equal(smallest_, genuine_, std::greater_equal())) return;
+  for (std::size_t i = 0; i < pivot_.size(); ++i) {
+    const Index m = mechanism_[i];
+    if (smallest_[m] < genuine_[m] && pivot_[i] < std::max(suspicious, kDoubtful))
+      candidates_[m].push_back(to_index(i));
+  }
   pass_independent(joints);
   for (std::vector<Index>& rows : candidates_) {
     std::ranges::stable_sort(rows, [this](Index a, Index b) { return pivot_[a] < pivot_[b]; });
@@ -285,7 +299,16 @@ void RegularisedElimination::find_candidates(const MechanismRows& joints) {
     rows.resize(n == 0 ? 0 : std::min(rows.size(), n + kMostDoubtful));
     most_candidates_ = std::max(most_candidates_, rows.size());
   }
-  if (most_candidates_ == 0) genuine_ = 0.3 * smallest_pivot_;
+  std::vector<char> asked(n_mechanisms_);
+  for (std::size_t m = 0; m < asked.size(); ++m) asked[m] = !candidates_[m].empty();
+  note_genuine(asked);
+}
+
+/// Collective where there are guests. All mechanisms but those with a mark on any rank are looked
+/// at again only below a third of their smallest pivot.
+void RegularisedElimination::note_genuine(std::span<const char> but) {
+  for (std::size_t m = 0; m < but.size(); ++m)
+    if (!any(but[m] != 0) && smallest_[m] < genuine_[m]) genuine_[m] = 0.3 * smallest_[m];
 }
 
 /// Collective. Candidates of all ranks in one order, unless they are too many for null vectors; the
@@ -323,7 +346,7 @@ void RegularisedElimination::gather_candidates(std::size_t suspicious) {
 
 /// What earlier factorisations met.
 void RegularisedElimination::forget() {
-  genuine_ = kSuspicious;
+  std::ranges::fill(genuine_, kSuspicious);
   looked_ = grown_ = false;
 }
 
@@ -382,6 +405,10 @@ void RegularisedElimination::keep_growing_candidates(const MechanismRows& joints
   // no larger than it must be: what holds a mechanism together may be as soft as that
   factor_with(joints, regularisation_by_misfit());
   searched_.assign(pivot_.size(), Searched::no);
+  // of mechanisms that were not asked, or passed
+  for (std::size_t i = 0; i < pivot_.size(); ++i)
+    if (candidates_[mechanism_[i]].empty() && pivot_[i] < kSuspicious)
+      searched_[i] = Searched::genuine;
   for (const std::vector<Index>& rows : candidates_) {
     for (const Index row : rows) {
       if (row == kNoIndex) continue;
@@ -440,8 +467,7 @@ void RegularisedElimination::find_null_vectors(const MechanismRows& joints) {
   if (most_candidates_ == 0) return;
   if (are_too_many()) {
     keep_growing_candidates(joints);
-  } else if (most_candidates_ > kFewCandidates && !has_drives_ && have_small_pivots() &&
-             is_distinct(joints)) {
+  } else if (need_no_null_vectors(joints)) {
     damped_ = true;
     for (const std::vector<Index>& rows : candidates_)
       std::ranges::copy_if(rows, std::back_inserter(redundant_),
@@ -452,7 +478,9 @@ void RegularisedElimination::find_null_vectors(const MechanismRows& joints) {
     find_yielding_drives();
   }
   std::sort(redundant_.begin(), redundant_.end());
-  if (!any(!redundant_.empty())) genuine_ = 0.3 * smallest_pivot_;
+  std::vector<char> has_redundant(n_mechanisms_);
+  for (const Index row : redundant_) has_redundant[mechanism_[row]] = 1;
+  note_genuine(has_redundant);
 }
 
 /// Inverse iteration from the candidates: (A + epsilon D)^-1 D multiplies null vectors by
@@ -480,38 +508,43 @@ void RegularisedElimination::iterate_towards_null(std::size_t most) {
   }
 }
 
+/// Collective where there are guests. Of one mechanism alone, since norms over several would hide a
+/// light one's; pivots must be those of this factorisation, none of them raised. An ordered problem
+/// remembers nothing, and could not change over where such solves do not settle.
+bool RegularisedElimination::need_no_null_vectors(const MechanismRows& joints) {
+  return n_mechanisms_ == 1 && most_candidates_ > kFewCandidates && !has_drives_ && !stalled_ &&
+         !joints.ordered && !factor_->costly_pivots() && !any(factor_->raised() > 0) &&
+         have_small_pivots() && is_distinct(joints);
+}
+
 /// Collective where there are guests. Whether all candidates have pivots of the regularisation's
 /// size, so that they are the redundant rows: none is small for another reason, which the spectrum
 /// would have to tell.
 bool RegularisedElimination::have_small_pivots() const {
-  const auto is_small = [this](Index row) {
+  return !any(!std::ranges::all_of(candidates_[0], [this](Index row) {
     return row == kNoIndex || pivot_[row] < kSmallPivot * epsilon_;
-  };
-  return !any(!std::ranges::all_of(candidates_, [&](const std::vector<Index>& rows) {
-    return std::ranges::all_of(rows, is_small);
   }));
 }
 
 /// Collective where there are guests. Whether what the regularisation takes for null is null,
-/// whichever vectors those are. Asked of one combination of them in each mechanism, theta of a
-/// vector without order that is the same on any ranks: a direction of the value sigma adds
-/// sigma theta^2 and shows between kNull and epsilon^2/kNull.
+/// whichever vectors those are. Asked of two combinations of them, theta of random vectors that are
+/// the same on any ranks: a direction of the value sigma adds sigma theta^2 times the square of its
+/// part, 1 in the mean as of each null vector, and shows between kNull and epsilon^2/kNull.
 bool RegularisedElimination::is_distinct(const MechanismRows& joints) {
-  std::vector<double> x(diagonal_.size());
-  for (std::size_t k = 0; k + 1 < row_begin_.size(); ++k)
-    for (Index r = row_begin_[k]; r < row_begin_[k + 1]; ++r)
-      x[r] = uniform_pm1(kSeed, static_cast<std::uint64_t>(name_[k]),
-                         static_cast<std::uint64_t>(r - row_begin_[k])) /
-             std::sqrt(diagonal_[r]);
-  damp(x);
-  for (std::size_t r = 0; r < x.size(); ++r) change_[r] = x[r] * diagonal_[r];
-  sums(x, change_);
-  std::vector<Products> square = products_of(joints, {x});
-  bool all = true;
-  for (std::size_t m = 0; m < square.size(); ++m) {
-    if (square[m].size() == 0) continue;
-    all &= totals(square[m].sums())[0] <= kNull * sum_[m];
+  std::vector<std::vector<double>> x(2, std::vector<double>(diagonal_.size()));
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    for (std::size_t k = 0; k + 1 < row_begin_.size(); ++k)
+      for (Index r = row_begin_[k]; r < row_begin_[k + 1]; ++r)
+        x[i][r] = uniform_pm1(kSeed + i, static_cast<std::uint64_t>(name_[k]),
+                              static_cast<std::uint64_t>(r - row_begin_[k])) /
+                  std::sqrt(diagonal_[r]);
+    damp(x[i]);
   }
+  const std::vector<double> product = totals(products_of(joints, x)[0].sums());
+  const auto null = static_cast<double>(most_candidates_);
+  bool all = true;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    all &= product[i * (x.size() + 1)] <= kNull * square_of(x[i]) / null;
   return all;
 }
 
@@ -661,44 +694,60 @@ void RegularisedElimination::damp(std::span<double> x) {
 
 /// A x = b - [what is contradictory], of least norm, without null vectors. 1 - theta takes these
 /// out but for round-off over epsilon; it is applied to b where contradictions over epsilon would
-/// be large against x, and to x until it changes nothing. The series of (1 - theta)^-(n + 1) gives
-/// back what all other vectors have lost by n times of it and by the solve.
+/// be large against x, as long as that finds less and less of them, and to x until it changes
+/// nothing. The series of (1 - theta)^-(n + 1) gives back what all other vectors have lost by n
+/// times of it and by the solve.
 void RegularisedElimination::solve_damped(std::span<double> x) {
-  constexpr double kSmall = 1e-10, kTaken = 1e-6;
+  constexpr double kSmall = 1e-10, kTaken = 1e-6, kSettled = 1e-3, kFalls = 0.25;
   constexpr int kMostTaken = 4;
   std::vector<double>& b = change_;
   std::vector<double>& delta = second_pivot_;
   std::copy(x.begin(), x.end(), b.begin());
   std::vector<double> asked = b;
   int n = 0;
+  double least = std::numeric_limits<double>::infinity();
   while (true) {
     factor_->solve(x);
     for (std::size_t i = 0; i < x.size(); ++i) delta[i] = added_[i] * x[i];
-    if (n == kMostTaken || energy_of(delta) <= kSmall * kSmall * energy_of(b)) break;
+    const double found = energy_of(delta);
+    // what does not fall is no contradiction: theta of soft directions
+    if (n == kMostTaken || found <= kSmall * kSmall * energy_of(b) ||
+        !(found < kFalls * kFalls * least))
+      break;
+    least = found;
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = b[i] -= delta[i];
     ++n;
   }
-  for (std::size_t i = 0; i < x.size(); ++i) asked[i] -= b[i];
-  keep_contradiction(energy_of(asked));
-  for (bool large = true; large && n < 2 * kMostTaken; ++n) {
+  contradiction_ = 0.0;
+  if (n > 0) {
+    // soft directions have lost a part theta of theirs, too, which the series gives back
+    for (std::size_t i = 0; i < x.size(); ++i) asked[i] -= b[i];
+    factor_->solve(asked);
+    for (std::size_t i = 0; i < x.size(); ++i) asked[i] *= added_[i];
+    keep_contradiction(energy_of(asked));
+  }
+  bool large = true;
+  for (; large && n < 2 * kMostTaken; ++n) {
     std::copy(x.begin(), x.end(), delta.begin());
     damp(delta);
     for (std::size_t i = 0; i < x.size(); ++i) x[i] -= delta[i];
     large = square_of(delta) > kTaken * kTaken * square_of(x);
   }
+  stalled_ |= large;
   std::copy(x.begin(), x.end(), delta.begin());
   const double size = std::sqrt(square_of(x));
-  double before = 0.0, weight = 1.0;
+  double before = 0.0, change = 0.0, weight = 1.0;
   for (int round = 1; round <= kRefinements; ++round) {
     damp(delta);
     weight *= static_cast<double>(n + round) / round;
-    const double change = weight * std::sqrt(square_of(delta));
+    change = weight * std::sqrt(square_of(delta));
     // what is left of null vectors: round-off
-    if (round > 1 && !(change < 0.9 * before)) return;
+    if (round > 1 && !(change < 0.9 * before)) break;
     for (std::size_t i = 0; i < x.size(); ++i) x[i] += weight * delta[i];
     before = change;
-    if (epsilon_ * change <= 1e-16 * size) return;
+    if (epsilon_ * change <= 1e-16 * size) break;
   }
+  stalled_ |= change > kSettled * size;
 }
 
 /// A x = b - [what N makes contradictory], of least norm. The residual of a solution of the
