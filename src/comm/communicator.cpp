@@ -116,7 +116,7 @@ double added(double a, double b) { return a + b; }
 /// the first ones pair up before and after. Cost: log2(ranks) messages.
 template <class Combine>
 void ordered_reduce(Communicator::Impl& impl, std::span<double> values, Combine combine) {
-  const Meeting meeting(impl);
+  const CollectiveCall call(impl);
   const int count = count_of(values.size());
   impl.incoming.resize(values.size());
   double* const mine = values.data();
@@ -152,7 +152,7 @@ void ordered_reduce(Communicator::Impl& impl, std::span<double> values, Combine 
 }
 
 std::int64_t integer_reduce(Communicator::Impl& impl, std::int64_t value, MPI_Op op) {
-  const Meeting meeting(impl);
+  const CollectiveCall call(impl);
   std::int64_t result = 0;
   check_mpi(MPI_Allreduce(&value, &result, 1, MPI_INT64_T, op, impl.comm), "MPI_Allreduce");
   return result;
@@ -215,7 +215,7 @@ int Communicator::size() const { return impl_->size; }
 int Communicator::fortran_handle() const { return MPI_Comm_c2f(impl_->comm); }
 
 void Communicator::barrier() const {
-  const Meeting meeting(*impl_);
+  const CollectiveCall call(*impl_);
   check_mpi(MPI_Barrier(impl_->comm), "MPI_Barrier");
 }
 
@@ -247,7 +247,7 @@ void Communicator::sum(std::span<double> values) const { ordered_reduce(*impl_, 
 void Communicator::max(std::span<double> values) const { ordered_reduce(*impl_, values, larger); }
 
 void Communicator::sum(std::span<std::int64_t> values) const {
-  const Meeting meeting(*impl_);
+  const CollectiveCall call(*impl_);
   std::int64_t* const in_place = values.data();  // clang-tidy sees its type so, but not the span's
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, in_place, count_of(values.size()), MPI_INT64_T, MPI_SUM,
                           impl_->comm),
@@ -255,14 +255,14 @@ void Communicator::sum(std::span<std::int64_t> values) const {
 }
 
 std::int64_t Communicator::exclusive_sum(std::int64_t value) const {
-  const Meeting meeting(*impl_);
+  const CollectiveCall call(*impl_);
   std::int64_t before = 0;
   check_mpi(MPI_Exscan(&value, &before, 1, MPI_INT64_T, MPI_SUM, impl_->comm), "MPI_Exscan");
   return impl_->rank == 0 ? 0 : before;  // MPI leaves rank 0's result undefined
 }
 
 std::vector<double> Communicator::all_gather(std::span<const double> values) const {
-  const Meeting meeting(*impl_);
+  const CollectiveCall call(*impl_);
   const int count = count_of(values.size());
   std::vector<double> result(values.size() * Offset{impl_->size});
   check_mpi(MPI_Allgather(values.data(), count, MPI_DOUBLE, result.data(), count, MPI_DOUBLE,
@@ -273,7 +273,7 @@ std::vector<double> Communicator::all_gather(std::span<const double> values) con
 }
 
 std::vector<std::int64_t> Communicator::all_gather(std::span<const std::int64_t> values) const {
-  const Meeting meeting(*impl_);
+  const CollectiveCall call(*impl_);
   const int count = count_of(values.size());
   std::vector<std::int64_t> result(values.size() * Offset{impl_->size});
   const std::int64_t* const send = values.data();  // the types as clang-tidy can see them
@@ -286,7 +286,7 @@ std::vector<std::int64_t> Communicator::all_gather(std::span<const std::int64_t>
 
 std::vector<std::byte> Communicator::all_gather_bytes(std::span<const std::byte> values,
                                                       std::vector<std::size_t>* counts) const {
-  const Meeting meeting(*impl_, 2);
+  const CollectiveCall call(*impl_, 2);
   const int count = count_of(values.size());
   std::vector<int> sizes(impl_->size);
   check_mpi(MPI_Allgather(&count, 1, MPI_INT, sizes.data(), 1, MPI_INT, impl_->comm),
@@ -303,10 +303,10 @@ std::vector<std::byte> Communicator::all_gather_bytes(std::span<const std::byte>
 
 std::vector<std::byte> Communicator::gather_bytes(int root, std::span<const std::byte> values,
                                                   std::vector<std::size_t>* counts) const {
-  const Meeting meeting(*impl_, 2);
+  const CollectiveCall call(*impl_, 2);
   const int count = count_of(values.size());
   const bool is_root = impl_->rank == root;
-  // the total is checked on every rank, so that all of them fail together
+  // the total is checked on every rank, so that all of them fail together; sum() counts itself
   if (sum(std::int64_t{count}) > std::numeric_limits<int>::max())
     count_of(std::numeric_limits<std::size_t>::max());
   std::vector<int> sizes(is_root ? static_cast<std::size_t>(impl_->size) : 0);
@@ -323,12 +323,12 @@ std::vector<std::byte> Communicator::gather_bytes(int root, std::span<const std:
 }
 
 void Communicator::broadcast(int root, std::vector<std::byte>& bytes) const {
-  const Meeting meeting(*impl_, 2);
+  const CollectiveCall call(*impl_, 2);
   broadcast_items(root, impl_->comm, bytes);
 }
 
 void Communicator::broadcast(int root, std::string& text) const {
-  const Meeting meeting(*impl_, 2);
+  const CollectiveCall call(*impl_, 2);
   broadcast_items(root, impl_->comm, text);
 }
 

@@ -51,9 +51,9 @@ class Waiting {
 };
 
 /// The wait in `n` operations of all ranks, which are counted.
-class Meeting : public Waiting {
+class CollectiveCall : public Waiting {
  public:
-  explicit Meeting(Communicator::Impl& impl, int n = 1) : Waiting(impl) {
+  explicit CollectiveCall(Communicator::Impl& impl, int n = 1) : Waiting(impl) {
     impl.collectives.blocking += n;
   }
 };

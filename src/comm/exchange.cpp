@@ -70,7 +70,7 @@ std::vector<Parcel> Communicator::exchange(std::vector<Parcel> outgoing) const {
     impl.traffic.bytes += std::ssize(parcel.bytes);
   }
 
-  const Meeting meeting(impl);
+  const CollectiveCall call(impl);
   MPI_Request barrier = MPI_REQUEST_NULL;
   bool in_barrier = false;
   for (int done = 0; done == 0;) {

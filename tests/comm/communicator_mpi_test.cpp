@@ -165,12 +165,17 @@ TEST(Communicator, CountsOperationsOfAllRanksAndWhatTheyGather) {
   EXPECT_EQ(collective_count(comm).blocking, 7);
   EXPECT_EQ(collective_count(comm).gathered_bytes, 20 * comm.size() + others);
 
+  // the sum of the lengths, the lengths and the items; no rank but one receives of all others
+  comm.gather_bytes(0, bytes_of(3, 1));
+  EXPECT_EQ(collective_count(comm).blocking, 10);
+  EXPECT_EQ(collective_count(comm).gathered_bytes, 20 * comm.size() + others);
+
   PendingReduction posted(comm);
   double sum = 1.0;
   posted.begin({&sum, 1}, {});
   posted.end({&sum, 1}, {});
   EXPECT_EQ(collective_count(comm).posted, 1);
-  EXPECT_EQ(collective_count(comm).blocking, 7);
+  EXPECT_EQ(collective_count(comm).blocking, 10);
 }
 
 TEST(Communicator, TheRankThatComesLastWaitsLeast) {

@@ -1,4 +1,4 @@
-// How often all ranks of a communicator met, and what they told each other then.
+// Collective operations of a communicator, and the bytes that they gather.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@ namespace catena {
 struct CollectiveCount {
   /// Those that a rank waits in: reductions, barriers, gathers, broadcasts, and exchanges, whose
   /// end all ranks agree on. Lists whose length others do not know count twice, for length and
-  /// items.
+  /// items, and those that one rank alone receives three times, for the check of their total
+  /// besides. What libraries do (PETSc, HDF5) is not counted.
   std::int64_t blocking = 0;
   std::int64_t posted = 0;          ///< reductions on their way while the rank works on
   std::int64_t gathered_bytes = 0;  ///< that each rank has received of all, its own included
