@@ -162,6 +162,37 @@ TEST(Breaking, OverlapsThatAJointAllowedAreNotThrownApart) {
   EXPECT_NEAR(r.energy_residual, 0.0, 1e-4);
 }
 
+TEST(Breaking, OverlapsThatAJointAllowedAreNoEnergyOfTheContact) {
+  // a block pressed 1 mm into another one that is fixed; the load breaks the glue in the first step
+  const auto sim = test::simulate(
+      Communicator::world(),
+      "materials: {m: {density: 1000, friction: 0.5}}\n"
+      "gravity: [0, 0, -10]\n"
+      "contact: {stiffness: 1e6}\n"
+      "bodies:\n"
+      "  - {name: base, material: m, fixed: true, shape: {box: {size: [0.1, 0.1, 0.1]}}, position: "
+      "[0, 0, 0]}\n"
+      "  - {name: block, material: m, shape: {box: {size: [0.1, 0.1, 0.1]}}, position: [0, 0, "
+      "0.099]}\n"
+      "joints: [{name: glue, type: fixed, between: [base, block], at: [0, 0, 0.05], break_force: "
+      "9}]\n"
+      "time: {step: 1 ms, end: 5}\n");
+  sim->step();
+  EXPECT_EQ(sim->state().broken_joints, 1);
+
+  const StepReport next = sim->step();
+  run(*sim, 100);
+  const StepReport& later = sim->stepper().report();
+
+  // taken for the contact's, 1 mm would be 0.5e6 * (1e-3)^2 = 0.5 J; a hundredth of it counts, and
+  // the weight, which pushes by as much in a step, is undone by the contact
+  EXPECT_NEAR(next.audit[EnergyTerm::elastic_energy], 0.5e6 * 1e-5 * 1e-5, 2e-6);
+  EXPECT_NEAR(next.audit[EnergyTerm::recovery_work], 0.5e6 * 1e-5 * 1e-5, 1e-9);
+  EXPECT_NEAR(next.audit[EnergyTerm::elastic_jump], 0.0, 1e-9);
+  // 1 - 0.99^100 = 63 % of 1 mm are undone, against 10 N
+  EXPECT_GT(later.audit[EnergyTerm::recovery_work], 10.0 * 0.6e-3);
+}
+
 /// Blocks of 0.1 m and 1 kg in a row along `axis`, the first fixed, bonded.
 std::string row_of_blocks(const std::string& count, const std::string& spacing,
                           const std::string& gravity, const std::string& limits) {
