@@ -1,8 +1,12 @@
 // Bodies that overlap at the start are named, the deepest pairs first, with the keys that place
-// them; what a search before the run says is what the first step says.
+// them; what a search before the run says is what the first step says. Contacts that sink in later.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <string>
+#include <utility>
 
 #include "catena/simulation/start_check.hpp"
 #include "simulation/diagnosis/start_overlaps.hpp"
@@ -90,6 +94,48 @@ TEST(StartOverlaps, SmallBodiesCountBySizeAndTouchingOnesNotAtAll) {
   EXPECT_EQ(overlaps(tiny + "1.98 mm}\n").text, "") << "a fiftieth";
   EXPECT_EQ(overlaps(tiny + "2 mm}\n").text, "");
   EXPECT_EQ(overlaps("bodies:\n" + std::string(kFloorText) + sphere_text("a", 0, 0.1)).text, "");
+}
+
+/// Cubes of 1 m one upon another, 10 t below and 1 t between it and the top of the given mass,
+/// which it touches with the softest of the stack's contacts: both of its bodies are light.
+std::string stack_under(double top_mass) {
+  const std::string cube = ", material: m, shape: {box: {size: [1, 1, 1]}}, position: [0, 0, ";
+  return "materials: {m: {density: 1000, friction: 0.5}}\n"
+         "bodies:\n"
+         "  - {name: floor, material: m, shape: plane}\n"
+         "  - {name: base" +
+         cube + "0.5], mass: 1e4}\n  - {name: cube" + cube + "1.5]}\n  - {name: top" + cube +
+         "2.5], mass: " + test::text_of(top_mass) + "}\ntime: {step: 5 ms, end: 1}\n";
+}
+
+TEST(SunkContacts, AreTheSameOfAStackUnderAHeavyTopOnAnyRanks) {
+  const auto after = [](const Communicator& comm, double top_mass) {
+    const auto sim = test::simulate(comm, stack_under(top_mass));
+    StepReport report;
+    double most = 0.0;
+    for (int i = 0; i < 45; ++i) {
+      report = sim->step();
+      most = std::max(most, report.sunk_overlap);
+    }
+    return std::pair(report, most);
+  };
+  const Communicator self = Communicator::self(), world = Communicator::world();
+  const auto [alone, deepest_alone] = after(self, 1e6);
+  const auto [heavy, deepest] = after(world, 1e6);
+  const auto [even, none] = after(world, 1e4);
+
+  // of the base and the cube, ids 1 and 2, at each corner a quarter of 1,001 weights; they swing
+  EXPECT_EQ(heavy.sunk_bodies, (std::array<GlobalId, 2>{1, 2}));
+  EXPECT_NEAR(heavy.sunk_load, 250.0, 50.0);
+  EXPECT_GT(heavy.sunk_overlap, kSunkOverlap);
+  // from one number of ranks to another within the solver's tolerance
+  EXPECT_EQ(heavy.sunk_bodies, alone.sunk_bodies);
+  EXPECT_NEAR(heavy.sunk_load, alone.sunk_load, 0.05 * alone.sunk_load);
+  EXPECT_NEAR(heavy.sunk_overlap, alone.sunk_overlap, 0.05 * alone.sunk_overlap);
+  EXPECT_NEAR(deepest, deepest_alone, 0.05 * deepest_alone);
+  // under 10 times the weight nothing is said
+  EXPECT_EQ(none, 0.0);
+  EXPECT_EQ(even.sunk_bodies, (std::array<GlobalId, 2>{kNoBody, kNoBody}));
 }
 
 }  // namespace

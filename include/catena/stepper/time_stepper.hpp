@@ -70,8 +70,8 @@ inline constexpr double kNotableDrift = 1e-4;
 inline constexpr double kNotableOverlap = 0.01;
 
 /// A contact of Stiffness::automatic sinks in where it overlaps by more than this share of the
-/// smaller radius under more than so many times the weight of the lighter body: in heaps the share
-/// is that of transients, the load that of a hundred bodies one upon another.
+/// smaller radius under more than so many times the weight of the lighter body, which is no mistake
+/// yet: grains that jam under a machine and the lowest of a hundred layers do so, too.
 inline constexpr double kSunkOverlap = 1e-3, kHeavyLoad = 100.0;
 
 /// Share of the kinetic energy that passive joints may seem to give without a word.

@@ -19,16 +19,21 @@ namespace {
 
 /// Warnings of missed tolerances that are shown one by one.
 constexpr int kMaxWarnings = 5;
-/// Steps for which a contact must have sunk in to be no impact.
+/// Steps in a row in each of which some contact must have sunk in, so that it is no impact.
 constexpr std::int64_t kSunkSteps = 20;
 /// Steps in which overlaps of the start are still being relaxed.
 constexpr std::int64_t kStartSteps = 500;
 
 /// What holds a heavy load: measured on stacks under tops of 10 to 10^6 times the mass.
 constexpr const char* kSunkAdvice =
-    "contact.stiffness: auto gives way as the lighter body asks for; contact.stiffness: rigid with "
-    "solver.method: auto bears such loads on few bodies, and half the time.step sinks in by a "
-    "quarter";
+    "contacts of contact.stiffness: auto are as compliant as the lighter body asks for; where that "
+    "is too deep, contact.stiffness: rigid with solver.method: auto bears such loads on few "
+    "bodies, and with half the time.step overlaps are a quarter as deep";
+
+/// `overlap`: of the smaller radius.
+LogLevel level_of_overlap(double overlap) {
+  return overlap > kNotableOverlap ? LogLevel::warning : LogLevel::info;
+}
 
 std::string duration_text(double seconds) {
   if (!std::isfinite(seconds)) return "?";
@@ -110,26 +115,32 @@ void RunNotes::note_depth(const StepReport& r) {
   if (sim_.state().step <= kStartSteps && sim_.model().contact.stiffness != Stiffness::rigid)
     return;
   deepest_told_ = r.overlap_largest;
+  const bool heavy = r.overlap_bodies == r.sunk_bodies;
+  if (heavy) heavy_told_ = r.sunk_bodies;
   const NameTable& names = sim_.model().names;
   const bool automatic = sim_.model().contact.stiffness == Stiffness::automatic;
   log_.warning(
       "step " + std::to_string(sim_.state().step) + ": " + names.name_of(r.overlap_bodies[0]) +
           " / " + names.name_of(r.overlap_bodies[1]) + " overlap by " +
           short_text(100.0 * r.overlap_largest) + " % of the smaller one's radius; " +
-          (automatic ? "a larger contact.stiffness_ratio or a smaller time.step lessens it"
-                     : "contact.stiffness and time.step decide it"),
+          (heavy       ? kSunkAdvice
+           : automatic ? "a larger contact.stiffness_ratio or a smaller time.step lessens it"
+                       : "contact.stiffness and time.step decide it"),
       {{"step", std::to_string(sim_.state().step)}, {"overlap", json_number(r.overlap_largest)}});
 }
 
-/// Contacts that give as the lighter body asks for under a load that is not of its kind.
+/// Contacts that are as compliant as the lighter body asks for under a load that is not of its
+/// kind: an observation as long as overlaps are small. A pair that note_depth() named with the same
+/// advice is not named again.
 void RunNotes::note_sunk(const StepReport& r) {
   sunk_for_ = r.sunk_overlap > 0.0 ? sunk_for_ + 1 : 0;
   if (sunk_for_ < kSunkSteps) return;
   ++sunk_steps_;
   sunk_most_ = std::max(sunk_most_, r.sunk_overlap);
-  if (sunk_steps_ > 1) return;
+  if (sunk_steps_ > 1 || r.sunk_bodies == heavy_told_) return;
   const NameTable& names = sim_.model().names;
-  log_.warning(
+  log_.message(
+      level_of_overlap(r.sunk_overlap),
       "step " + std::to_string(sim_.state().step) + ": " + names.name_of(r.sunk_bodies[0]) + " / " +
           names.name_of(r.sunk_bodies[1]) + " overlap by " + short_text(100.0 * r.sunk_overlap, 3) +
           " % of the smaller one's radius, a point of their contact bearing " +
@@ -603,7 +614,8 @@ void RunNotes::summary(const std::string& directory, double wall) {
                  (advice_.empty() ? std::string() : ". " + advice_));
   }
   if (sunk_steps_ > 0) {
-    log_.warning("contacts had sunk in under heavy loads in " + std::to_string(sunk_steps_) +
+    log_.message(level_of_overlap(sunk_most_),
+                 "contacts had sunk in under heavy loads in " + std::to_string(sunk_steps_) +
                      " of " + std::to_string(steps) + " steps, by up to " +
                      short_text(100.0 * sunk_most_, 3) +
                      " % of the smaller body's radius: " + kSunkAdvice,

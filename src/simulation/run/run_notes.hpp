@@ -1,6 +1,7 @@
 // What a run reports of itself while it goes, and at its end.
 #pragma once
 
+#include <array>
 #include <limits>
 #include <string>
 #include <vector>
@@ -74,7 +75,8 @@ class RunNotes {
   int staying_ = 0;                           ///< mechanisms that stay in an outflow
   std::int64_t broken_ = 0;                   ///< joints that broke, as far as told
   double deepest_told_ = 0.0;                 ///< largest overlap that a warning named
-  std::int64_t sunk_for_ = 0;    ///< last steps in which a contact had sunk in under a heavy load
+  std::array<GlobalId, 2> heavy_told_ = {kNoBody, kNoBody};  ///< of them if under a heavy load
+  std::int64_t sunk_for_ = 0;    ///< last steps in which some contact had sunk in (StepReport)
   std::int64_t sunk_steps_ = 0;  ///< all of them
   double sunk_most_ = 0.0;       ///< the largest of their overlaps
   std::int64_t missed_ = 0;
