@@ -19,7 +19,7 @@ import h5py
 import numpy as np
 
 from benchmark_report import ROOT, Table, begin, finish, options, peer, text
-from contacts_to_tolerance import SHAPES, STEP, dumped, pile, run
+from contacts_to_tolerance import SHAPES, STEP, dumped, pile, run, solved
 
 sys.path.insert(0, os.path.join(ROOT, "scripts", "user"))
 from check_solution import judge  # noqa: E402
@@ -113,9 +113,8 @@ def solved_by_catena(args, dump, method, sweeps):
     report, solution = (os.path.join(args.work, name) for name in ("report.json", "solution.hdf5"))
     seconds = []
     while len(seconds) < 2 and sum(seconds) < 0.5:
-        subprocess.run([os.environ["CATENA"], "solve", dump, "--solver", method, "--cold", "--tolerance", "1e-14",
-                        "--max-iterations", str(sweeps), "--report", report, "--solution", solution, "--force", "--quiet"],
-                       capture_output=True)
+        solved(dump, "--solver", method, "--cold", "--tolerance", "1e-14", "--max-iterations", str(sweeps),
+               "--report", report, "--solution", solution, files=[report, solution])
         with open(report) as f:
             seconds.append(json.load(f)["wall_s"])
     return min(seconds), judge(dump, solution)[1]["energy"]
@@ -130,9 +129,9 @@ def beside_peers(args, table, kind, edge, settled):
         table.add(kind, edge**3, len(problem.a), "Catena, " + method, *cells_of(cells, judged(args, dump, nothing)))
     # ODE's axes of friction are the file's tangents, so that its own law, a box, can be judged, too
     for title, name, laws in (("Bullet", "bullet_problem", ["coulomb"]), ("ODE", "ode_problem", ["coulomb", "box"])):
-        solved = list(solved_by_peer(peer(args, name), problem)) if peer(args, name) else []
-        for law in laws if solved else []:
-            cells = [(seconds, judged(args, dump, r, law)) for seconds, r in solved]
+        found = list(solved_by_peer(peer(args, name), problem)) if peer(args, name) else []
+        for law in laws if found else []:
+            cells = [(seconds, judged(args, dump, r, law)) for seconds, r in found]
             table.add(kind, edge**3, len(problem.a), title + ", by friction in a box" * (law == "box"),
                       *cells_of(cells, judged(args, dump, nothing, law)))
 
