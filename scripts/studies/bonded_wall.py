@@ -5,13 +5,15 @@ with that of the bonds, and the pieces.
     scripts/studies/bonded_wall.py --catena build/release/drivers/catena --blocks 100 50 --end 0.06 -o wall
     scripts/user/render.py wall -o wall.png --azimuth -50 --elevation 12
 
-Kinetic and potential energy are sums over the snapshot's bodies, and what bonds store is 1/2 compliance x force^2 over
-the rows of those that hold (dampers' forces count, too: it is more than they store while they are hit); these are not
-from the run's audit, whose terms stand beside. `bonds took` is the work that was done on the bonds: what they store,
-have damped, and had stored when they broke. `balance` is kinetic + potential + elastic energy of the contacts less what
-the audit says has come and gone; `unexplained` is that over the kinetic energy that is gone. Pieces are what the bonds
-that are left hold together. --read DIR takes a run that is there. The exit code is 1 where at the end more than a
-hundredth of that energy is unexplained, or the contacts' jumps are more than a tenth of it.
+Kinetic and potential energy are sums over the snapshot's bodies, and `in bonds` is 1/2 compliance x force^2 over the
+rows of those that hold (dampers' forces count, too: it is more than they store while they are hit). Everything else is
+the run's audit: `bonds took` is the work that was done on the bonds, what they store, have damped, and had stored when
+they broke. `balance` is kinetic + potential + elastic energy of the contacts less what the audit says has come and
+gone; `unexplained` is that over the kinetic energy that is gone. Pieces are what the bonds that are left hold together.
+--read DIR takes a run that is there, whose joints are all of one generator `bonds`; step, gravity and compliances are
+those of the case that its bodies.h5 holds. The exit code is 1 where at the end more than a hundredth of that energy is
+unexplained, the contacts' jumps are more than a tenth of it, or more is in the bonds than they took: let --end be
+after the hit.
 """
 
 import argparse
@@ -23,6 +25,7 @@ import sys
 import h5py
 import numpy as np
 import scipy.sparse
+import yaml
 
 COMPLIANCE, ANGULAR, STEP, G = 5e-8, 1.5e-5, 1e-3, 9.81
 BLOCK = (0.1, 0.2, 0.1)  # m
@@ -62,16 +65,31 @@ def turned_back(q, v):
     return v + 2.0 * np.cross(u, np.cross(u, v) + w * v)
 
 
+def read_case(config, directory):
+    """Of a run's case: step, gravity, and compliances of the bonds' three linear and three angular rows."""
+    run = yaml.safe_load(config)
+    made = [(kind, keys) for generator in run["generators"] for kind, keys in generator.items() if "joint" in keys]
+    if run.get("joints") or len(made) != 1 or made[0][0] != "bonds":
+        sys.exit(f"{directory}: its joints are not all of one generator `bonds`")
+    # numbers without a point and with an exponent are texts in YAML 1.1
+    linear, angular = (float(made[0][1].get(key, 0)) for key in ("compliance", "angular_compliance"))
+    across, along, down = map(float, run["gravity"])
+    if across or along:
+        sys.exit(f"{directory}: its gravity is not along z")
+    return float(run["time"]["step"]), -down, np.repeat([linear, angular], 3)
+
+
 def read(directory):
     """Rows of the table, one per snapshot."""
     with open(directory / "series.csv", newline="", encoding="utf-8") as table:
         series = {int(float(r["step [1]"])): {k.split(" ")[0]: float(v) for k, v in r.items()}
                   for r in csv.DictReader(table)}
     with h5py.File(directory / "bodies.h5") as file:
-        bodies = {name: file["bodies"][name][()] for name in ("id", "mass", "inertia", "name")}
+        bodies = {name: file["bodies"][name][()] for name in ("id", "mass", "inertia")}
         bonds = file["joints/bodies"][()]
         bond_id = file["joints/id"][()]
-    blocks = np.array([name.startswith(b"blocks") for name in bodies["name"]])
+        step_size, gravity, compliance = read_case(file["provenance"].attrs["config"], directory)
+    blocks = np.isin(bodies["id"], bonds)  # what bonds join at the start
     place = {body: i for i, body in enumerate(bodies["id"])}
     start = None
     for path in sorted((directory / "snapshots").glob("*.h5")):
@@ -82,12 +100,12 @@ def read(directory):
             x, v, q, w = (file["bodies/" + name][()]
                           for name in ("position", "velocity", "orientation", "angular_velocity"))
             kinetic = 0.5 * np.sum(m * np.sum(v**2, axis=1)) + 0.5 * np.sum(inertia * turned_back(q, w)**2)
-            potential = G * np.sum(m * x[:, 2])
-            held, force = file["joints/id"][()], file["joints/impulse"][()] / STEP
+            potential = gravity * np.sum(m * x[:, 2])
+            held, force = file["joints/id"][()], file["joints/impulse"][()] / step_size
             broken = len(file["broken/id"]) if "broken" in file else 0
         if step == 0:  # joints are written from the first step on
             held = bond_id
-        stored = 0.5 * (COMPLIANCE * np.sum(force[:, :3]**2) + ANGULAR * np.sum(force[:, 3:]**2))
+        stored = 0.5 * np.sum(compliance * force**2)
         ends = np.array([[place[b] for b in pair] for pair in bonds[np.searchsorted(bond_id, held)]]).reshape(-1, 2)
         graph = scipy.sparse.coo_matrix((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(len(row), len(row)))
         _, label = scipy.sparse.csgraph.connected_components(graph, directed=False)
@@ -98,7 +116,7 @@ def read(directory):
         explained = (audit["recovery_work"] + audit["external_work"] + audit["cohesion_work"] + audit["joint_work"]
                      + audit["motor_work"] + audit["elastic_jump"] - audit["dissipation_friction"]
                      - audit["dissipation_impact"])
-        yield step, kinetic, potential, stored, broken, audit, total - start - explained, sizes
+        yield step_size * step, kinetic, potential, stored, broken, audit, total - start - explained, sizes
 
 
 def main():
@@ -126,7 +144,7 @@ def main():
           f"{'friction':>9} {'impacts':>9} {'recovery':>9} {'jump':>9} {'balance':>9} {'unexplained':>11} "
           f"{'broken':>6} {'pieces':>6} {'largest':>7} {'single':>6}")
     first = None
-    for step, kinetic, potential, stored, broken, audit, balance, sizes in read(directory):
+    for time, kinetic, potential, stored, broken, audit, balance, sizes in read(directory):
         first = (kinetic, potential) if first is None else first
         gone = first[0] - kinetic
         cells = [kinetic, potential - first[1], audit["elastic_energy"], stored, -audit["joint_work"],
@@ -134,9 +152,10 @@ def main():
                  audit["elastic_jump"], balance]
         energies = " ".join(f"{1e-3 * c:{10 if i == 4 else 9}.3f}" for i, c in enumerate(cells))
         unexplained = f"{balance / gone:11.1e}" if gone > 1.0 else f"{'':11}"
-        print(f"{1e3 * STEP * step:6.0f} {energies} {unexplained} {broken:6} {len(sizes):6} {sizes[0]:7} "
+        print(f"{1e3 * time:6.0f} {energies} {unexplained} {broken:6} {len(sizes):6} {sizes[0]:7} "
               f"{np.sum(sizes == 1):6}", flush=True)
-    if abs(balance) > 0.01 * gone or abs(audit["elastic_jump"]) > 0.1 * gone:
+    if (abs(balance) > 0.01 * gone or abs(audit["elastic_jump"]) > 0.1 * gone
+            or stored > -audit["joint_work"] + 1e-9 * gone):
         sys.exit(1)
 
 
