@@ -164,7 +164,7 @@ def order_verdict(out, series, options, done):
 
 
 def balance_verdict(log, series, ranks):
-    # looks at which bodies stay are told in the log, too
+    # looks at which bodies stay are reported in the log, too
     moves = sum("bodies change rank" in line["text"] for line in log)
     mean = series["imbalance"].mean()
     return ranks == 1 or bool(moves > 0 and mean < 1.5), "bodies changed rank %d times, imbalance %.3f on average" % (moves, mean)

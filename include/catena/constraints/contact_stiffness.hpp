@@ -47,7 +47,7 @@ struct ContactRowsGiven {
   bool impact = false;          ///< a rigid row for this step, by Newton's law: Sigma = 0
 };
 
-/// The law of docs/theory.md, "Contacts give".
+/// The law of docs/theory.md, "Compliant contacts".
 class ContactStiffness {
  public:
   /// `step`: h, s.

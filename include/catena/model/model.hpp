@@ -159,7 +159,7 @@ class NameTable {
   std::vector<std::pair<GlobalId, std::string>> late_;
 };
 
-/// How compliant contacts are (docs/theory.md, "Contacts give").
+/// How compliant contacts are (docs/theory.md, "Compliant contacts").
 enum class Stiffness : std::uint8_t {
   automatic,  ///< by stiffness_ratio: the same number of sweeps whatever the masses and the step
   rigid,      ///< not at all
@@ -167,7 +167,7 @@ enum class Stiffness : std::uint8_t {
   linear      ///< pair_stiffness
 };
 
-/// Parameters of contact rows (docs/theory.md, "Contact rows" and "Contacts give").
+/// Parameters of contact rows (docs/theory.md, "Contact rows" and "Compliant contacts").
 struct ContactParameters {
   ContactLaw law = ContactLaw::coulomb;
   int lagged_passes = 1;                   ///< law lagged: solves per step at most

@@ -32,7 +32,7 @@ struct ContactKey {
 inline int image_of(const ContactKey& key) { return (key.part + kNoImage) % kImages; }
 
 /// What a contact of the last step leaves to the next one: its impulse for the first guess, and
-/// what it stores (docs/theory.md, "Contacts give"). In world coordinates, since each step has
+/// what it stores (docs/theory.md, "Compliant contacts"). In world coordinates, since each step has
 /// frames of its own.
 struct KeyedImpulse {
   ContactKey key;

@@ -37,7 +37,7 @@ class Breaking {
   /// for stored energy; the same on every rank. Then let_overlaps_relax() comes next.
   bool frees() const { return !taken_.empty() && model_.contact.stiffness != Stiffness::rigid; }
   /// Overlaps of bodies that a broken joint kept from contacts until now are no contacts' doing:
-  /// they are put into the state as those of a start are (docs/theory.md, "Contacts give").
+  /// they are put into the state as those of a start are (docs/theory.md, "Compliant contacts").
   /// `contacts`: of the bodies as they are now.
   void let_overlaps_relax(const ContactSet& contacts, State& state) const;
 

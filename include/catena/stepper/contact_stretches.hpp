@@ -44,8 +44,8 @@ struct ContactForce;
 struct ContactSolution;
 struct PointVelocities;
 
-/// The stretches xi (m) and turns (rad) of compliant contacts (docs/theory.md, "Contacts give"):
-/// what they make of a step's rows, what they become by its solution, and the energy in them.
+/// The stretches xi (m) and turns (rad) of compliant contacts: what they make of a step's rows,
+/// what they become by its solution, and the energy in them (docs/theory.md, "Compliant contacts").
 class ContactStretches {
  public:
   /// `step`: h, s.

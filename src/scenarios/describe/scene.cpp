@@ -430,7 +430,7 @@ void describe_stiffness(SettingsVisitor& visit, SceneSettings& s) {
                .words = kStiffnessWords,
                .help = "stiffness of contacts: `auto` by stiffness_ratio, `rigid` infinite, "
                        "`material` by Hertz's and Mindlin's laws, or a number for all points of a "
-                       "pair together (docs/theory.md, Contacts give)"});
+                       "pair together (docs/theory.md, Compliant contacts)"});
   set_stiffness(number, c);
   visit.visit("stiffness_ratio", c.stiffness_ratio,
               {.min = 1e-3,

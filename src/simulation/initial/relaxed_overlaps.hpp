@@ -10,7 +10,7 @@ namespace catena {
 
 /// Collective. Where the law of contacts is another one than the earlier run's, overlaps that are
 /// larger than the forces on them would make now, and, where time goes on, those of new bodies, are
-/// relaxed as overlaps of a start are (docs/theory.md, "Contacts give"): they are put into the
+/// relaxed as overlaps of a start are (docs/theory.md, "Compliant contacts"): they are put into the
 /// state. What they go from and to is added to the earlier run's remarks. Impulses are with their
 /// bodies.
 void relax_overlaps(const Communicator& comm, const Model& model, EarlierRun& earlier,
