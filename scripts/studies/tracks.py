@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Tracked carriages on grains: writes the case, runs it on the given numbers of ranks and prints sweeps, steps that
-missed the tolerance, the joints' largest misfit, wall times of a step, the CPU time of all steps on the busiest rank
-and the largest imbalance of contacts and of joints.
+"""Tracked carriages on grains: writes the case, runs it on the given numbers of ranks and prints contacts in the mean,
+sweeps, steps that missed the tolerance, the joints' largest misfit, wall times of a step, the CPU time of all steps on
+the busiest rank and the largest imbalance of contacts and of joints.
 
     scripts/studies/tracks.py --catena build/release/drivers/catena --tracks 2 5 --grains 54 46 2 -n 1 2 --steps 100
 
@@ -140,10 +140,12 @@ def run(arguments, file, ranks, directory):
     profile = json.loads((directory / "profile.json").read_text(encoding="utf-8"))
     # the first steps make what later ones keep
     late = sorted(r["step_wall_s"] for r in rows[len(rows) // 5:])
-    print(f"{ranks:5} {len(rows):6} {sum(sweeps) / len(rows):13.1f} {sweeps[-1]:8.0f} {missed:7} "
+    print(f"{ranks:5} {len(rows):6} {sum(r['contacts'] for r in rows) / len(rows):9.0f} "
+          f"{sum(sweeps) / len(rows):13.1f} {sweeps[-1]:8.0f} {missed:7} "
           f"{max(r['joint_misfit'] for r in rows):10.2e} {1e3 * late[len(late) // 2]:10.2f} "
           f"{1e3 * sum(late) / len(late):8.2f} {profile['per_rank']['steps_cpu_s']['max']:8.2f} "
-          f"{max(r['imbalance_contacts'] for r in rows):9.2f} {max(r['imbalance_joints'] for r in rows):7.2f}", flush=True)
+          f"{max(r['imbalance_contacts'] for r in rows):19.3f} {max(r['imbalance_joints'] for r in rows):9.3f}",
+          flush=True)
     return missed
 
 
@@ -167,8 +169,8 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         file = pathlib.Path(work) / "tracks.yaml"
         file.write_text(text, encoding="utf-8")
-        print(f"{'ranks':>5} {'steps':>6} {'sweeps a step':>13} {'largest':>8} {'missed':>7} {'misfit, m':>10} "
-              f"{'ms a step':>10} {'mean':>8} {'CPU, s':>8} {'contacts':>9} {'joints':>7}")
+        print(f"{'ranks':>5} {'steps':>6} {'contacts':>9} {'sweeps a step':>13} {'largest':>8} {'missed':>7} "
+              f"{'misfit, m':>10} {'ms a step':>10} {'mean':>8} {'CPU, s':>8} {'imbalance: contacts':>19} {'of joints':>9}")
         missed = [run(arguments, file, ranks, pathlib.Path(work) / f"ranks{ranks}") for ranks in arguments.ranks]
     sys.exit(1 if any(missed) else 0)
 
