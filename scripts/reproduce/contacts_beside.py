@@ -6,7 +6,7 @@ three programs" of docs/benchmarks.md, time and energy error over the number of 
 
 The piles of contacts_to_tolerance.py come to rest and go on for ten steps with rigid contacts; the last one is dumped. Catena
 solves the file; Bullet's and ODE's solvers are given its bodies and contacts as it states them; and
-scripts/user/check_solution.py judges the impulses of all from the file. Five minutes on one core. Needs python3-numpy,
+scripts/user/check_solution.py judges the impulses of all from the file. Some ten minutes on one core. Needs python3-numpy,
 python3-yaml, python3-h5py and the programs that scripts/reproduce/peers/build makes.
 """
 import collections

@@ -212,7 +212,8 @@ def loss_of_net(table):
     if others:
         said += ", that of others by {:.2g} to {:.2g} %".format(*(100.0 * f(row[6] for row in others) for f in (min, max)))
     if drift > 0.05 + 1.0 / own[0][2]:
-        said += "; where it goes is not known yet"
+        said += ("; rows of rigid joints nearly depend on each other there, which a compliance mends ([nets of rigid "
+                 "joints](troubleshooting.md#nets-of-rigid-joints-that-lose-energy))")
     return said + "."
 
 
