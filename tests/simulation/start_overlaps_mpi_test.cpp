@@ -96,8 +96,8 @@ TEST(StartOverlaps, SmallBodiesCountBySizeAndTouchingOnesNotAtAll) {
   EXPECT_EQ(overlaps("bodies:\n" + std::string(kFloorText) + sphere_text("a", 0, 0.1)).text, "");
 }
 
-/// Cubes of 1 m one upon another, 10 t below and 1 t between it and the top of the given mass,
-/// which it touches with the softest of the stack's contacts: both of its bodies are light.
+/// Three cubes of 1 m one upon another: 10 t, 1 t and the top of the given mass. The two lower ones
+/// touch each other by the softest contact, since neither is as heavy as a heavy top.
 std::string stack_under(double top_mass) {
   const std::string cube = ", material: m, shape: {box: {size: [1, 1, 1]}}, position: [0, 0, ";
   return "materials: {m: {density: 1000, friction: 0.5}}\n"
@@ -113,7 +113,7 @@ TEST(SunkContacts, AreTheSameOfAStackUnderAHeavyTopOnAnyRanks) {
     const auto sim = test::simulate(comm, stack_under(top_mass));
     StepReport report;
     double most = 0.0;
-    for (int i = 0; i < 45; ++i) {
+    for (int i = 0; i < 23; ++i) {
       report = sim->step();
       most = std::max(most, report.sunk_overlap);
     }
@@ -124,7 +124,8 @@ TEST(SunkContacts, AreTheSameOfAStackUnderAHeavyTopOnAnyRanks) {
   const auto [heavy, deepest] = after(world, 1e6);
   const auto [even, none] = after(world, 1e4);
 
-  // of the base and the cube, ids 1 and 2, at each corner a quarter of 1,001 weights; they swing
+  // of the base and the cube, ids 1 and 2, at each corner a quarter of some 1,000 weights; the
+  // stack still swings
   EXPECT_EQ(heavy.sunk_bodies, (std::array<GlobalId, 2>{1, 2}));
   EXPECT_NEAR(heavy.sunk_load, 250.0, 50.0);
   EXPECT_GT(heavy.sunk_overlap, kSunkOverlap);
