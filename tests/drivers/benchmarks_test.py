@@ -50,7 +50,7 @@ from benchmark_report import PAGE, changed_sections, text, write_section  # noqa
 from benchmark_scene import State, run_catena, run_peer  # noqa: E402
 from check_solution import Problem  # noqa: E402
 from contacts_beside import stated  # noqa: E402
-from contacts_to_tolerance import pile  # noqa: E402
+from contacts_to_tolerance import pile, solved  # noqa: E402
 from friction_accuracy import RIGID, Watch, sliding, squeezed  # noqa: E402
 from simbenchmark import (Drift, EnergyError, FlightError, Overlaps, RollingError, bouncing, cube_of_balls, kapla,  # noqa: E402
                           quadruped, rolling)
@@ -248,6 +248,23 @@ with tempfile.TemporaryDirectory() as work:
     assert np.allclose(found[problem.order], of_file, atol=1e-10 * abs(of_file).max()), abs(found[problem.order] - of_file).max()
     here = problem.place[problem.a] + problem.arm_a - problem.place[problem.b] - problem.arm_b
     assert abs(here[(problem.a >= 0) & (problem.b >= 0)]).max(initial=0.0) < 1e-12
+
+# a solve that fails ends the script, and what an earlier one wrote is gone; one that misses its tolerance is a result
+with tempfile.TemporaryDirectory() as work:
+    program, report = os.path.join(work, "catena"), os.path.join(work, "report.json")
+    os.environ["CATENA"] = program
+    for code in (0, 4, 1, 6):
+        with open(program, "w") as f:
+            f.write("#!/bin/sh\nexit %d\n" % code)
+        os.chmod(program, 0o755)
+        open(report, "w").close()
+        try:
+            solved("dump.hdf5", "--report", report, files=[report])
+            ended = False
+        except SystemExit:
+            ended = True
+        assert ended == (code in (1, 6)) and not os.path.exists(report), code
+    del os.environ["CATENA"]
 
 # the closed form to round-off, in a short run
 table = next(rows for name, rows in run("simbenchmark", "rolling").items() if name.startswith("Rolling"))
