@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -453,6 +454,38 @@ Whole parallel_chains(GlobalId n_chains, GlobalId n_links) {
   return whole;
 }
 
+/// n x n bodies in a plane, each on spherical joints to the next ones.
+Whole square_net(GlobalId n) {
+  Whole whole;
+  for (GlobalId i = 0; i < n; ++i) {
+    for (GlobalId k = 0; k < n; ++k) {
+      const GlobalId id = i * n + k;
+      whole.add(body(id, static_cast<double>(i), static_cast<double>(k)));
+      if (k > 0) whole.join(id - 1, id);
+      if (i > 0) whole.join(id - n, id);
+    }
+  }
+  return whole;
+}
+
+/// Collective. The plan of a scene without contacts.
+PartitionPlan plan_of(const Communicator& comm, const Whole& whole, int n_ranks,
+                      const BalanceSettings& settings = {}) {
+  Scene scene = share_of(comm, whole);
+  migrate_by(comm, scene, [](GlobalId id) { return static_cast<std::uint64_t>(id); });
+  ContactSearch search(comm, whole.model);
+  ContactSet set;
+  search.find(scene.bodies, scene.state, kStep, set);
+  return plan_partition(comm, scene.bodies, scene.state, set, n_ranks, settings);
+}
+
+/// Bytes over all ranks of a plan besides those of bodies, ghosts and joints, which are linear.
+double elimination_of(const PartitionPlan& plan) {
+  const double ghosts = plan.n_ranks * plan.halo.mean;
+  return plan.n_ranks * plan.memory.mean -
+         rank_memory(plan.bodies, std::llround(ghosts), plan.contacts, plan.joints);
+}
+
 constexpr int kParts = 4;
 
 /// Collective. Rows of joints between bodies of different parts.
@@ -541,18 +574,63 @@ TEST(PartitionOfJoints, PlanCountsJointsTheirGhostsAndTheirMemory) {
   EXPECT_GE(plan.memory.max, rank_memory(20, 0, 0, 19));
 }
 
+TEST(PartitionOfJoints, PlanCountsTheFactorOfANetOnTheRankThatEliminatesIt) {
+  const Communicator comm = Communicator::world();
+  constexpr GlobalId kSide = 20;
+  const Whole net = square_net(kSide);
+  JointPlace place;
+  place.kind = MechanismKind::looped;
+  place.n_joints = std::ssize(net.joints);
+  place.n_rows = 3 * place.n_joints;
+  const double factor = static_cast<double>(place.n_joints) * partition::factor_memory(place);
+
+  const PartitionPlan plan = plan_of(comm, net, 2);
+
+  const double elimination = elimination_of(plan);
+  EXPECT_EQ(plan.joints, 2 * kSide * (kSide - 1));
+  EXPECT_GE(elimination, factor);
+  EXPECT_LE(elimination, 1.5 * factor);  // slack, and the copies of rows
+  // all on one of the ranks, with what it holds besides; shared evenly it would be less
+  EXPECT_GE(plan.memory.max, elimination);
+  EXPECT_LE(plan.memory.min, rank_memory(plan.bodies, plan.bodies, 0, plan.joints));
+}
+
+TEST(PartitionOfJoints, PlanOfANetTakesMoreThanThatOfAChainOfItsJoints) {
+  const Communicator comm = Communicator::world();
+  const Whole net = square_net(20);
+  const Whole chain = parallel_chains(1, std::ssize(net.joints) + 1);
+  BalanceSettings by_parts;  // solver.joints.method: direct
+  by_parts.whole_chains = true;
+
+  const PartitionPlan of_net = plan_of(comm, net, 2);
+  const PartitionPlan of_chain = plan_of(comm, chain, 2);
+  const PartitionPlan of_parts = plan_of(comm, chain, 2, by_parts);
+
+  EXPECT_EQ(of_chain.joints, of_net.joints);
+  EXPECT_GT(of_net.memory.max, of_chain.memory.max);
+  // rank_memory has the factors of a chain; the sum over ranks rounds
+  EXPECT_NEAR(elimination_of(of_chain), 0.0, 1e-9 * of_chain.memory.max);
+  EXPECT_GT(elimination_of(of_parts), 0.0);
+  EXPECT_LT(elimination_of(of_parts), elimination_of(of_net));
+}
+
 TEST(PartitionOfJoints, FactorsOfNetsAndTreesTakeWhatWasMeasured) {
   JointPlace place;
   place.n_joints = 1000;
   place.n_rows = 3000;
   place.n_bodies = 1000;
-  EXPECT_EQ(partition::factor_memory(place), 0.0);  // rank_memory has it
-  place.kind = MechanismKind::tree;
-  EXPECT_EQ(partition::factor_memory(place), 8.0 * (3 * 18 + 9 + 36 + 6));
+  // eliminated by parts, as with `method: direct`, a chain is a tree
+  for (const MechanismKind kind : {MechanismKind::chain, MechanismKind::tree}) {
+    place.kind = kind;
+    EXPECT_EQ(partition::factor_memory(place), 8.0 * (3 * 18 + 9 + 36 + 6));
+  }
   // fronts of a net of 300 x 300 knots and rods: 0.9 kB a knot (docs/design/0016)
   place.kind = MechanismKind::looped;
   place.n_rows = place.n_joints = 2 * 300 * 299;
   EXPECT_NEAR(partition::factor_memory(place), 450.0, 120.0);
+  // a gear between three bodies, a mechanism of its own, has a front of its row
+  place.n_rows = place.n_joints = 1;
+  EXPECT_EQ(partition::factor_memory(place), 8.0 * 4.0);
 }
 
 }  // namespace

@@ -30,7 +30,8 @@ struct PartitionPlan {
   PlanRange halo;        ///< ghosts of dynamic bodies that a rank's contacts and joints need
   PlanRange neighbours;  ///< ranks that a rank exchanges with
   PlanRange memory;      ///< bytes of state, contacts, joints, problem and solver; see rank_memory;
-                         ///< of mechanisms that are no chains their elimination, too
+                         ///< of mechanisms that are no chains their elimination, too, on the rank
+                         ///< to which their joints' work counts
   std::int64_t split_memory =
       0;  ///< bytes besides on rank 0 while a graph is split (partition_memory)
 };

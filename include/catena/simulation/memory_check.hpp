@@ -31,7 +31,9 @@ struct MemoryNeed {
 };
 
 /// Collective. Of the host with the least to spare, the same on every rank. The estimate of
-/// rank_memory (catena plan prints it) for the bodies and joints at the start, in equal shares.
+/// rank_memory (catena plan prints it) for the bodies and joints at the start, in equal shares;
+/// what the factors of trees, nets and machines take besides is not known before bodies are made,
+/// and not in it.
 MemoryNeed memory_need(const Communicator& comm, const SceneSettings& scene, const Model& model);
 
 /// Throws Error(bad_input) with both numbers where bodies and joints alone do not fit.

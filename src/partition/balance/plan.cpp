@@ -1,6 +1,7 @@
 #include "catena/partition/plan.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <compare>
 #include <span>
 #include <vector>
@@ -58,7 +59,7 @@ struct Counts {
 };
 
 Counts count(const Communicator& comm, const Bodies& bodies, const ContactSet& set,
-             std::span<const int> part, int n_ranks) {
+             std::span<const int> part, int n_ranks, const BalanceSettings& settings) {
   Counts counts(n_ranks);
   for (const int p : part) counts.bodies[p] += 1.0;
   const auto part_of = partition::with_ghosts(comm, set, {part.begin(), part.end()});
@@ -75,17 +76,23 @@ Counts count(const Communicator& comm, const Bodies& bodies, const ContactSet& s
     if (!partition::joins_dynamic(set, contact)) continue;
     need(home, home == contact.body_a ? contact.body_b : contact.body_a);
   }
-  // Of a joint that is in no simple chain: copies of its rows, their products and lists.
+  // Of a joint that is not eliminated in a simple chain: copies of its rows, their products and
+  // lists, and its factor.
   constexpr double kRows = 400;
   const std::vector<JointPlace> places =
       find_mechanisms(comm, partition::eliminated_edges(bodies, set));
+  std::vector<std::int64_t> elimination(places.size());
   for (std::size_t j = 0; j < bodies.joints.size(); ++j) {
     const auto body = partition::dynamic_bodies(set, j);
     counts.joints[part_of[body[0]]] += 1.0;
-    if (!places[j].is_simple_chain())
-      counts.elimination[part_of[body[0]]] += kRows + partition::factor_memory(places[j]);
+    if (settings.whole_chains || !places[j].is_simple_chain())
+      elimination[j] = std::llround(kRows + partition::factor_memory(places[j]));
     for (std::size_t k = 1; k < body.size() && body[k] != kNoIndex; ++k) need(body[0], body[k]);
   }
+  std::vector<std::int64_t> dealt(n_ranks);
+  partition::JointWork(comm, bodies, set, settings).deal(comm, part, elimination, dealt);
+  for (std::size_t p = 0; p < dealt.size(); ++p)
+    counts.elimination[p] = static_cast<double>(dealt[p]);
   sort_unique(needs);
   struct Link {
     std::int64_t part = 0;
@@ -136,7 +143,7 @@ PartitionPlan plan_partition(const Communicator& comm, const Bodies& bodies, con
   plan.n_ranks = n_ranks;
   const std::vector<int> part =
       partition_bodies(comm, bodies, state, contacts, n_ranks, settings, plan.quality);
-  const Counts counts = count(comm, bodies, contacts, part, n_ranks);
+  const Counts counts = count(comm, bodies, contacts, part, n_ranks, settings);
   plan.bodies = comm.sum(std::ssize(bodies));
   plan.contacts = comm.sum(std::ssize(contacts.contacts));
   plan.joints = comm.sum(std::ssize(bodies.joints));

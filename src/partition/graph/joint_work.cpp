@@ -15,7 +15,7 @@ struct Held {
   std::int64_t mechanism = 0;
   std::int64_t part = 0;
   std::int64_t joints = 0;
-  std::int64_t work = 0;
+  std::int64_t amount = 0;
 };
 
 /// Those of the same mechanism and part in one; ascending.
@@ -26,7 +26,7 @@ void merge(std::vector<Held>& list) {
   for (const Held& held : list) {
     if (n > 0 && key(list[n - 1]) == key(held)) {
       list[n - 1].joints += held.joints;
-      list[n - 1].work += held.work;
+      list[n - 1].amount += held.amount;
     } else {
       list[n++] = held;
     }
@@ -57,14 +57,13 @@ std::vector<JointEdge> eliminated_edges(const Bodies& bodies, const ContactSet& 
 }
 
 double factor_memory(const JointPlace& place) {
-  if (place.is_simple_chain()) return 0.0;
   constexpr double kReal = sizeof(double);
   const auto joints = static_cast<double>(place.n_joints);
   const double rows = static_cast<double>(place.n_rows) / joints;
   // G at both bodies, X and L; W and velocities of a body
   if (place.kind == MechanismKind::chain || place.kind == MechanismKind::tree)
     return kReal * (rows * (18.0 + rows) + 36.0 + 6.0);
-  return kReal * 4.0 * rows * rows * std::log2(joints);
+  return kReal * 4.0 * rows * rows * std::log2(joints + 1.0);
 }
 
 JointWork::JointWork(const Communicator& comm, const Bodies& bodies, const ContactSet& set,
@@ -89,13 +88,21 @@ JointWork::JointWork(const Communicator& comm, const Bodies& bodies, const Conta
 
 void JointWork::add_to(const Communicator& comm, std::span<const int> part,
                        std::span<PartWork> parts) const {
+  std::vector<std::int64_t> work, sums(parts.size());
+  for (const Joint& joint : joints_) work.push_back(joint.work);
+  deal(comm, part, work, sums);
+  for (std::size_t p = 0; p < parts.size(); ++p) parts[p].joints += sums[p];
+}
+
+void JointWork::deal(const Communicator& comm, std::span<const int> part,
+                     std::span<const std::int64_t> amounts, std::span<std::int64_t> sums) const {
   std::vector<Held> own;
-  for (const Joint& joint : joints_) {
-    const int p = part[joint.home];
-    if (joint.whole)
-      own.push_back({joint.mechanism, p, 1, joint.work});
+  for (std::size_t j = 0; j < joints_.size(); ++j) {
+    const int p = part[joints_[j].home];
+    if (joints_[j].whole)
+      own.push_back({joints_[j].mechanism, p, 1, amounts[j]});
     else
-      parts[p].joints += joint.work;
+      sums[p] += amounts[j];
   }
   merge(own);
   RankLists<Held> out(comm.size());
@@ -104,12 +111,12 @@ void JointWork::add_to(const Communicator& comm, std::span<const int> part,
   merge(all);
   for (std::size_t first = 0, last = 0; first < all.size(); first = last) {
     std::size_t most = first;
-    std::int64_t work = 0;
+    std::int64_t amount = 0;
     for (last = first; last < all.size() && all[last].mechanism == all[first].mechanism; ++last) {
       if (all[last].joints > all[most].joints) most = last;
-      work += all[last].work;
+      amount += all[last].amount;
     }
-    parts[all[most].part].joints += work;
+    sums[all[most].part] += amount;
   }
 }
 

@@ -18,11 +18,12 @@ std::vector<JointEdge> joint_edges(const Bodies& bodies, const ContactSet& set);
 /// length.
 std::vector<JointEdge> eliminated_edges(const Bodies& bodies, const ContactSet& set);
 
-/// Bytes of the factor of a joint at `place`, a share of its mechanism's; 0 for a simple chain's,
-/// which rank_memory counts. A tree's are those of its kernels. Of a mechanism with loops the
-/// fronts are taken for those of a net of as many joints, two a knot: 8 N log2 N numbers for N
-/// knots and joints of a row (docs/theory.md, "Nets and machines"); blocks of joints in space have
-/// more.
+/// Bytes of the factor of a joint at `place`, a share of its mechanism's, where that is not
+/// eliminated as a simple chain (whose factors rank_memory counts). A tree's are those of its
+/// kernels, and a chain's the same. Of a mechanism with loops the fronts are taken for those of a
+/// net of as many joints, two a knot: 8 N log2 N numbers for N knots and joints of a row
+/// (docs/theory.md, "Nets and machines"), with one added under the logarithm for a single joint;
+/// blocks of joints in space have more.
 double factor_memory(const JointPlace& place);
 
 /// The counted work on this rank's joints.
@@ -39,6 +40,11 @@ class JointWork {
   /// whole mechanism all of it to the part with most of its joints, the lowest of equals; of other
   /// joints to the part of their home. What is added to a part lies on any rank.
   void add_to(const Communicator& comm, std::span<const int> part, std::span<PartWork> parts) const;
+
+  /// Collective. Deals any amounts, one for each of this rank's joints (or none, where no rank has
+  /// joints), in the same way: adds them to `sums`, one for each part.
+  void deal(const Communicator& comm, std::span<const int> part,
+            std::span<const std::int64_t> amounts, std::span<std::int64_t> sums) const;
 
  private:
   struct Joint {
