@@ -105,8 +105,8 @@ TEST(SpinningRing, ItsHoopTensionIsThatOfTheCentripetalForce) {
 TEST(FallingNet, ItsCompliantColumnsSwingAsOneChain) {
   // 32 rows of knots of 40 g, held along the first one, fall from level. Each column is a plane
   // chain whose angles, integrated by scipy's DOP853 to 1e-10, put its end at (3.02359, -0.30657)
-  // after 0.25 s; the step of 1 ms falls g h t / 2 = 1.2 mm too far. With rigid joints rows leave
-  // their lines by then (docs/troubleshooting.md).
+  // after 0.25 s; the step of 1 ms falls g h t / 2 = 1.2 mm too far. Why the joints are
+  // compliant: docs/troubleshooting.md, "Nets of rigid joints that lose energy".
   constexpr GlobalId kColumns = 16, kRows = 32;
   const auto sim = simulate(
       "gravity: [0, 0, -9.81]\nmaterials: {m: {density: 5000}}\ngenerators:\n"
