@@ -15,8 +15,8 @@ memory     resident memory of every rank (numbered by the ids of their processes
 energy     what the audit does not explain is at most 1 % of the energy that friction and impacts have turned into
            heat. Energies, works and residual of every row have to add up, too; since the residual is defined as
            what is missing, this says that no column was left out or damaged, and nothing of the mechanics
-warnings   none in log.jsonl, but that of --limit and those of overlaps, which must be above the 1 % of the smaller
-           radius from which on overlaps are told
+warnings   none in log.jsonl, but that of --limit and those of overlaps between 1 % of the smaller radius, from which on
+           overlaps are told, and 5 %; of overlaps under heavy loads, which the drum does not have, none
 order      steps without a gap in the series, every snapshot there and its sums of bytes right, two checkpoints left,
            the last of the last step
 balance    bodies changed rank at least once, and the imbalance stays below 1.5 on average
@@ -48,7 +48,8 @@ SMALL = {"bodies.drum.shape.hollow_cylinder.inner_radius": "0.12", "bodies.drum.
          "generators.coarse.count": "[6, 3, 4]", "generators.coarse.origin": "[-0.05625, -0.0225, -0.085]",
          "generators.fine.count": "[9, 5, 3]", "generators.fine.origin": "[-0.0624, -0.0312, 0.003]",
          "solver.relative_tolerance": "1e-2"}
-NOTABLE_OVERLAP = 0.01  # of the smaller radius: larger ones are told
+# of the smaller radius: larger overlaps are told, and up to this a collision of falling grains may be so deep
+NOTABLE_OVERLAP, DEEP_OVERLAP = 0.01, 0.05
 KEPT = ["kinetic_energy", "potential_energy", "elastic_energy"]
 GAINED = ["recovery_work", "external_work", "cohesion_work", "flow_energy", "joint_work", "motor_work",
           "projection_work", "elastic_jump", "energy_residual"]
@@ -129,11 +130,16 @@ def log_of(out):
     return [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
 
 
+def is_common_overlap(line):
+    """Whether a line tells of an overlap alone, as deep as they may be, and not of one under a heavy load."""
+    return NOTABLE_OVERLAP < line.get("overlap", 0.0) <= DEEP_OVERLAP and "load" not in line and "steps" not in line
+
+
 def warning_verdict(log):
     told = [line for line in log if line["level"] not in ("info", "debug", "trace")
             and not re.match(r"stopped at step \d+ of \d+ by --max-wall", line["text"])]
-    overlaps = [line["overlap"] for line in told if line.get("overlap", 0.0) > NOTABLE_OVERLAP]
-    texts = [line["text"] for line in told if line.get("overlap", 0.0) <= NOTABLE_OVERLAP]
+    overlaps = [line["overlap"] for line in told if is_common_overlap(line)]
+    texts = [line["text"] for line in told if not is_common_overlap(line)]
     text = "; ".join([str(len(texts))] + sorted(set(texts))[:5])
     if overlaps:
         text += ", besides %d of overlaps up to %.2g %% of a radius" % (len(overlaps), 100 * max(overlaps))

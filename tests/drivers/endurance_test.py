@@ -1,0 +1,50 @@
+#!/usr/bin/python3
+"""What endurance.py makes of a log's warnings, on made-up lines.
+
+    endurance_test.py SCRIPT
+"""
+import importlib.util
+import sys
+
+try:
+    import numpy  # noqa: F401
+except ImportError:
+    print("SKIPPED: no numpy")
+    sys.exit(77)
+
+
+def load(path):
+    spec = importlib.util.spec_from_file_location("endurance", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def main():
+    verdict = load(sys.argv[1]).warning_verdict
+
+    def good(text, level="warning", **fields):
+        return verdict([{"level": "info", "text": "begun"}, {"level": level, "text": text, **fields}])[0]
+
+    expected = [
+        (True, verdict([])[0]),
+        (True, good("a / b overlap by 1.2 %", step=900, overlap=0.012)),
+        (True, good("stopped at step 12 of 90 by --max-wall")),
+        (True, good("a remark", level="info", overlap=0.5)),
+        (False, good("a / b overlap by 30 %", step=900, overlap=0.3)),
+        (False, good("a / b overlap by 0.9 %", step=900, overlap=0.009)),
+        (False, good("a / b overlap by 2 % under a load", step=900, overlap=0.02, load=500.0)),
+        (False, good("contacts had sunk in", steps=40, overlap=0.02)),
+        (False, good("3 of 90 steps missed their tolerance")),
+        (False, good("an error", level="error"))]
+    wrong = [i for i, (right, found) in enumerate(expected) if right != found]
+    told = verdict([{"level": "warning", "text": "deep", "overlap": 0.02}, {"level": "warning", "text": "other"}])
+    if told != (False, "1; other, besides 1 of overlaps up to 2 % of a radius"):
+        wrong.append(told)
+    if wrong:
+        print("wrong:", wrong)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
