@@ -20,7 +20,7 @@ class SubdomainEngine final : public HybridEngine {
     joints_ = joints;
     carries_velocities_ = rules.carried == nullptr;
     drives_.reset();
-    if (joints != nullptr) drives_.emplace(problem, op, *joints, driven_);
+    if (joints != nullptr) drives_.emplace(problem, op, *joints, driven_, rules.accelerated);
     map_subdomains(problem, joints == nullptr, drives_ ? &*drives_ : nullptr, map_);
     touched_.resize(map_.blocks.size());
     for (std::size_t i = 0; i < touched_.size(); ++i)

@@ -54,7 +54,7 @@ Index add_block(std::int64_t name, std::span<const Index> bodies, Index rows,
 }  // namespace
 
 DrivenJoints::DrivenJoints(const ConstraintProblem& problem, std::vector<Index> drives,
-                           DelassusOperator& op, JointSystem& joints)
+                           DelassusOperator& op, JointSystem& joints, bool mixed)
     : DriveRows(problem, std::move(drives)),
       op_(op),
       joints_(joints),
@@ -62,7 +62,8 @@ DrivenJoints::DrivenJoints(const ConstraintProblem& problem, std::vector<Index> 
       side_(block_.size(), Side::lower),
       slip_(block_.size(), 0.0),
       push_(problem.n_rows(), 0.0),
-      changes_(problem.bodies.n_dofs()) {
+      changes_(problem.bodies.n_dofs()),
+      mixed_(mixed) {
   with_drives_.bodies = problem.bodies;
   with_drives_.ghosts = problem.ghosts;
   with_drives_.ordered = problem.ordered;
@@ -244,7 +245,8 @@ void DrivenJoints::solve_joints(std::span<double> impulses, std::span<double> ve
   };
   std::ranges::fill(lambda_, 0.0);
   for_rows([&](std::size_t row, std::size_t own) { lambda_[own] = impulses[row]; });
-  if (anew_ && !joints_.determined())
+  // what redundant rows share out between them is not determined: mixes may let it grow
+  if (mixed_ && anew_ && !joints_.determined())
     joints_.solve_anew(with_drives_, lambda_, velocities);
   else
     joints_.solve(with_drives_, lambda_, velocities);

@@ -28,9 +28,11 @@ namespace catena {
 /// the last solve is where the next one begins.
 class DrivenJoints final : public DriveRows {
  public:
-  /// Local. `joints` is not prepared: this object does it with its own problem.
+  /// Local. `joints` is not prepared: this object does it with its own problem. `mixed`: impulses
+  /// are mixed between solves, so that of rows that do not determine theirs each solve begins anew
+  /// (JointSystem::solve_anew).
   DrivenJoints(const ConstraintProblem& problem, std::vector<Index> drives, DelassusOperator& op,
-               JointSystem& joints);
+               JointSystem& joints, bool mixed);
 
   /// Collective. As JointDrives::solve, whether or not `velocities` meet the joints.
   void solve(std::span<double> impulses, std::span<double> velocities);
@@ -71,8 +73,9 @@ class DrivenJoints final : public DriveRows {
   std::vector<double> lambda_;          ///< of all rows of with_drives_
   std::vector<double> push_, changes_;  ///< scratch: of all rows, of all velocities
   bool begun_ = false;                  ///< sides are chosen
-  bool anew_ = true;  ///< no solve yet since impulses changed: what redundant rows had is forgotten
-  bool changed_ = true;  ///< the set, since it was factored
+  bool mixed_ = false;                  ///< impulses are, between solves
+  bool anew_ = true;                    ///< no solve yet since impulses changed from outside
+  bool changed_ = true;                 ///< the set, since it was factored
 };
 
 }  // namespace catena

@@ -23,11 +23,12 @@ std::vector<Index> find_drives(const ConstraintProblem& problem, std::span<const
 }  // namespace
 
 JointDrives::JointDrives(const ConstraintProblem& problem, DelassusOperator& op,
-                         JointSystem& joints, std::optional<JointSystem>& driven)
+                         JointSystem& joints, std::optional<JointSystem>& driven, bool mixed)
     : DriveRows(problem, find_drives(problem, joints.touched())),
       op_(op),
       joints_(joints),
       driven_(driven),
+      mixed_(mixed),
       few_(problem, block_, op, joints) {
   if (block_.empty()) return;
   has_.assign(problem.contacts.size() + problem.blocks.size(), 0);
@@ -43,7 +44,7 @@ void JointDrives::solve(std::span<double> impulses, std::span<double> velocities
       if (settings.method == JointMethod::chain) settings.method = JointMethod::automatic;
       driven_.emplace(settings);
     }
-    many_.emplace(problem_, block_, op_, *driven_);
+    many_.emplace(problem_, block_, op_, *driven_, mixed_);
   }
   many_->solve(impulses, velocities);
 }

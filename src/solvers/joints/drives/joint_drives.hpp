@@ -26,9 +26,10 @@ namespace catena {
 class JointDrives : public DriveRows {
  public:
   /// Collective. `joints` is prepared for the problem; all must outlive this object. `driven` is
-  /// kept from step to step: the joints with many drives, if there are such.
+  /// kept from step to step: the joints with many drives, if there are such. `mixed`: impulses are
+  /// mixed between solves.
   JointDrives(const ConstraintProblem& problem, DelassusOperator& op, JointSystem& joints,
-              std::optional<JointSystem>& driven);
+              std::optional<JointSystem>& driven, bool mixed);
 
   /// Whether block k of the problem is solved here.
   bool has(Index block) const { return !has_.empty() && has_[block] != 0; }
@@ -45,6 +46,7 @@ class JointDrives : public DriveRows {
   DelassusOperator& op_;
   JointSystem& joints_;
   std::optional<JointSystem>& driven_;
+  bool mixed_ = false;
   std::vector<char> has_;  ///< per block
   JointLimitsAndMotors few_;
   std::optional<DrivenJoints> many_;
