@@ -21,8 +21,8 @@ namespace catena {
 ///
 ///   lo <= lambda <= hi  complementary to  w
 ///
-/// While few act, by their dense matrix (JointLimitsAndMotors); from the solve on in which more do,
-/// with the joints in one factor (DrivenJoints).
+/// While few are active, by their dense matrix (JointLimitsAndMotors); from the solve on in which
+/// more are, with the joints in one factor (DrivenJoints).
 class JointDrives : public DriveRows {
  public:
   /// Collective. `joints` is prepared for the problem; all must outlive this object. `driven` is

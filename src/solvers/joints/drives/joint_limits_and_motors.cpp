@@ -69,7 +69,7 @@ bool JointLimitsAndMotors::rests(std::size_t own, std::span<const double> impuls
   return (lambda == lo && w >= 0.0) || (lambda == hi && w <= 0.0);
 }
 
-/// Collective. Own rows that act from now on, with those of the other ranks.
+/// Collective. Own rows that are active from now on, with those of the other ranks.
 void JointLimitsAndMotors::add_acting(std::span<const std::size_t> own) {
   std::vector<Name> names;
   names.reserve(own.size());
@@ -108,7 +108,7 @@ void JointLimitsAndMotors::make_column(Acting& acting) {
   for (const std::size_t r : rows_) acting.column.push_back(reaction[r]);
 }
 
-/// Collective. N~ of the rows that act, and what their slips are divided by.
+/// Collective. N~ of the active rows, and what their slips are divided by.
 void JointLimitsAndMotors::make_matrix() {
   const std::size_t n = acting_.size();
   std::vector<double> unit(problem_.n_rows(), 0.0), velocities(problem_.bodies.n_dofs(), 0.0);
@@ -190,7 +190,7 @@ bool JointLimitsAndMotors::free_rows() {
   return true;
 }
 
-/// Collective. state_ of the rows that act; returns the sum of all ranks' `more`.
+/// Collective. state_ of the active rows; returns the sum of all ranks' `more`.
 std::int64_t JointLimitsAndMotors::gather_state(std::span<const double> impulses,
                                                 std::span<const double> velocities,
                                                 std::size_t more) {
@@ -209,7 +209,7 @@ std::int64_t JointLimitsAndMotors::gather_state(std::span<const double> impulses
   return std::llround(state_.back());
 }
 
-/// Local. Solves for the rows that act; whether any impulse changed.
+/// Local. Solves for the active rows; whether any impulse changed.
 bool JointLimitsAndMotors::move_acting(std::span<double> impulses, std::span<double> velocities) {
   change_.assign(acting_.size(), 0.0);
   for (int turn = 0; turn < kTurns; ++turn) {
@@ -236,7 +236,7 @@ bool JointLimitsAndMotors::move_acting(std::span<double> impulses, std::span<dou
 bool JointLimitsAndMotors::solve(std::span<double> impulses, std::span<double> velocities) {
   if (total_ == 0) return true;
   std::vector<std::size_t> more;
-  // what moves may make others act
+  // what moves may make others active
   for (bool solved = false;;) {
     more.clear();
     for (std::size_t g = 0; g < block_.size(); ++g)

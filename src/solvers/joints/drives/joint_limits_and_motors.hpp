@@ -1,4 +1,4 @@
-// A few acting limits, bounded motors and friction of joints by their dense matrix.
+// A few active limits, bounded motors and friction of joints by their dense matrix.
 #pragma once
 
 #include <compare>
@@ -18,17 +18,18 @@ namespace catena {
 ///
 /// with w_f of velocities that meet the joints, by projected Gauss-Seidel on the dense N~, which
 /// every rank holds, and Cholesky factors of the rows between their bounds. d moves bodies and
-/// joints by stored columns, so that the joints stay met. f are the rows that *act*: once they were
-/// off their bounds or on the wrong side of them. All others, such as limits near which nothing
-/// happens, cost a look and change no bit.
+/// joints by stored columns, so that the joints stay met. f is the *active set*: rows that were
+/// once off their bounds or on the wrong side of them. All others, such as limits near which
+/// nothing happens, are *inactive*: they are checked, and nothing else depends on them, to the last
+/// bit.
 class JointLimitsAndMotors final : public DriveRows {
  public:
   /// Collective. `joints` is prepared.
   JointLimitsAndMotors(const ConstraintProblem& problem, std::vector<Index> drives,
                        DelassusOperator& op, JointSystem& joints);
 
-  /// Collective. False where more rows act than kMost, or than kMaxNumbers stored on one rank
-  /// allow; impulses and velocities are then those of before, or of a solve that knew fewer of
+  /// Collective. False where more rows are active than kMost, or than kMaxNumbers stored on one
+  /// rank allow; impulses and velocities are then those of before, or of a solve that knew fewer of
   /// them.
   bool solve(std::span<double> impulses, std::span<double> velocities);
 
@@ -40,7 +41,7 @@ class JointLimitsAndMotors final : public DriveRows {
     std::int64_t order = 0;  ///< among the rows of that joint
     auto operator<=>(const Name&) const = default;
   };
-  /// A row that acts, as every rank knows it.
+  /// An active row, as every rank knows it.
   struct Acting {
     Name name;
     Index own = kNoIndex;             ///< the own row, if it is one
@@ -64,15 +65,15 @@ class JointLimitsAndMotors final : public DriveRows {
   DelassusOperator& op_;
   JointSystem& joints_;
   std::int64_t total_ = 0;         ///< rows of all ranks ...
-  std::int64_t most_ = 0;          ///< ... and how many of them may act
+  std::int64_t most_ = 0;          ///< ... and how many may be active
   std::vector<Name> name_;         ///< of each own row
-  std::vector<char> acts_;         ///< of each own row
+  std::vector<char> acts_;         ///< of each own row: it is active
   std::vector<std::size_t> dofs_;  ///< velocities that a column moves
   std::vector<std::size_t> rows_;  ///< bilateral rows that it moves
   std::vector<Acting> acting_;     ///< by name
   std::vector<double> matrix_;     ///< N~, row by row
   std::vector<double> step_;       ///< what a row's slip is divided by, at least N~_ff
-  std::vector<double> state_;      ///< w, lambda, lower, upper of all that act, and a count
+  std::vector<double> state_;      ///< w, lambda, lower, upper of active rows, a count
   std::vector<double> change_;
 };
 
