@@ -39,6 +39,44 @@ TEST(JointDrives, MoveAChainAlikeOnAnyNumberOfRanks) {
   EXPECT_LT(alone[5], -0.01);  // the load falls
 }
 
+/// Links of 1 m and 1 kg in a row along x, hinged about y, the first to the world, with a motor
+/// that holds each hinge with `most` at the most: more drives than are solved by their dense
+/// matrix.
+std::string beam(int links, double most) {
+  std::string bodies = "gravity: [0, 0, -10]\nbodies:\n", joints = "joints:\n";
+  for (int i = 0; i < links; ++i) {
+    const std::string name = "b" + std::to_string(i);
+    bodies +=
+        "  - {name: " + name +
+        ", mass: 1, inertia: [0.01, 0.0833333333333333333, 0.0833333333333333333], position: [" +
+        test::text_of(i + 0.5) + ", 0, 0]}\n";
+    joints += "  - {name: j" + std::to_string(i) + ", type: revolute, between: [" +
+              (i == 0 ? "world" : "b" + std::to_string(i - 1)) + ", " + name + "], at: [" +
+              std::to_string(i) +
+              ", 0, 0], axis: [0, 1, 0], motor: {velocity: 0, max_force: " + test::text_of(most) +
+              "}}\n";
+  }
+  return bodies + joints + "time: {step: 1 ms, end: 1}\n";
+}
+
+TEST(JointDrives, MoreOfThemThanADenseMatrixTakesMoveABeamAlikeOnAnyNumberOfRanks) {
+  // its weight asks the root's motor for g n^2/2, which gives a tenth less; all others hold
+  constexpr int kLinks = 150, kSteps = 5;
+  constexpr double kG = 10.0, kH = 1e-3, kWeighs = kG * kLinks * kLinks / 2.0;
+  const std::string text = beam(kLinks, 0.9 * kWeighs);
+  double misfit = 0.0;
+
+  const std::vector<double> alone = positions(Communicator::self(), text, kSteps, misfit);
+  const std::vector<double> together = positions(Communicator::world(), text, kSteps, misfit);
+
+  if (!test::all_ranks_have(Communicator::world(), alone.size(), together.size())) return;
+  for (std::size_t i = 0; i < alone.size(); ++i) EXPECT_NEAR(alone[i], together[i], 1e-11) << i;
+  // the whole turns about the root as a rod, whose n^3/3 resist; h^2 (1 + 2 + ... + 5) of the rate
+  const double turn = 0.1 * kWeighs / (kLinks * kLinks * kLinks / 3.0);
+  const double fall = turn * (kLinks - 0.5) * kH * kH * kSteps * (kSteps + 1) / 2.0;
+  EXPECT_NEAR(-alone.back(), fall, 1e-6 * fall);
+}
+
 TEST(ChainOnPile, HoldsItsJointsToTheProjectionWithAHeavyLastLink) {
   // a small form of configs/studies/mixed.yaml
   const std::string text =
