@@ -1,6 +1,7 @@
 // Contacts that give, against closed forms: sinking, Hertz, columns, tables, friction held, and
 // what stands and settles.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -308,7 +309,8 @@ TEST(ElasticStack, IsSaidToSinkInByWhatItsPlacesSay) {
 
 TEST(ElasticStack, TheLogNamesAHeavyTopAndWhatHoldsIt) {
   const auto log_of = [](const std::string& yaml) {
-    const std::string directory = testing::TempDir() + "elastic_stack";
+    const std::string directory =
+        testing::TempDir() + "elastic_stack_" + std::to_string(::getpid());
     std::filesystem::remove_all(directory);
     RunOptions options;
     options.directory = directory;
