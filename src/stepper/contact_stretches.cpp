@@ -26,6 +26,20 @@ Vec3 about_normal(const Vec3& normal, double angle, const Vec3& x) {
   return along + std::cos(angle) * across + std::sin(angle) * normal.cross(across);
 }
 
+/// The overlap of this step that the last one's impulse foretold at beta = 1, eps lambda_n/h, m.
+/// eps is that of the last step: its eps_t in the ratio of now. Where the force hardens, eps_t does
+/// not say by how much it had then, and eps is the one without: too much is foretold, not too
+/// little. `pressing`: lambda_n of the last step, N s; `overlap`: that of this step, m.
+double foretold_by(const KeyedImpulse& old, double pressing, const ContactRowsGiven& given,
+                   double overlap, double step) {
+  if (!(pressing > 0.0)) return 0.0;
+  if (!(old.tangent_compliance > 0.0)) return std::max(0.0, overlap);  // not known: all of it
+  double compliance = given.normal * (old.tangent_compliance / given.tangent);
+  if (given.linear_overlap > 0.0)
+    compliance *= std::sqrt(given.secant_overlap / given.linear_overlap);
+  return compliance * pressing / step;
+}
+
 }  // namespace
 
 /// What a step undoes of an overlap of the start, m.
@@ -91,7 +105,8 @@ void ContactStretches::fill_rows(const Contact& contact, const LocalBodies& loca
   kept.given = stiffness_.rows(now, pair, own_step);
   const ContactRowsGiven& given = kept.given;
   if (old != nullptr)
-    kept.foretold_overlap = given.normal * std::max(0.0, old->impulse.dot(rows.normal)) / step_;
+    kept.foretold_overlap =
+        foretold_by(*old, old->impulse.dot(rows.normal), given, -now.gap, step_);
   rows.bias = given.bias + kept.drift[0];
   rows.tangent_bias = {kept.drift[1], kept.drift[2]};
   rows.compliance = given.impact ? 0.0 : stiffness_.sigma(given.normal, given.normal_share);

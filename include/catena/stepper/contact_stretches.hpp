@@ -25,8 +25,8 @@ struct KeptContact {
   /// Places in the last step's lists; kNoIndex: none.
   Index old = kNoIndex, old_couple = kNoIndex;
   double start_overlap = 0.0;  ///< that does not count, m
-  /// With the last step's impulse, of which this is the compliance's overlap, m: at normal_share 1
-  /// what that step foretold of this one's.
+  /// eps lambda_n/h of the last step, m: at normal_share 1 what that step foretold of this one's
+  /// overlap; where the force hardens or the last compliance is not known, no less than that.
   double foretold_overlap = 0.0;
   /// Of the relative velocity what the bodies' twists do not say, in the contact's frame, m/s: that
   /// of moving surfaces and of images in a sheared box. In the rows it stands in the bias.
