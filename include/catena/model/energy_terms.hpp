@@ -20,7 +20,9 @@ enum class EnergyTerm {
   motor_work,       ///< by motors of joints
   projection_work,  ///< potential energy gained where positions are projected
   elastic_energy,   ///< stored in contacts now, not a sum
-  elastic_jump      ///< of that, what a step's straight motion does not explain
+  /// Of that, what a step's straight motion does not explain; where a step undoes overlaps whole,
+  /// without what contacts lose of it again in the same step (docs/theory.md, "The audit").
+  elastic_jump
 };
 
 /// How a term enters the balance: total energy = sum of sign * term + residual.
