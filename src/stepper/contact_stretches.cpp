@@ -33,7 +33,8 @@ Vec3 about_normal(const Vec3& normal, double angle, const Vec3& x) {
 double foretold_by(const KeyedImpulse& old, double pressing, const ContactRowsGiven& given,
                    double overlap, double step) {
   if (!(pressing > 0.0)) return 0.0;
-  if (!(old.tangent_compliance > 0.0)) return std::max(0.0, overlap);  // not known: all of it
+  if (!(old.tangent_compliance > 0.0) || !(given.tangent > 0.0))
+    return std::max(0.0, overlap);  // not known: all of it
   double compliance = given.normal * (old.tangent_compliance / given.tangent);
   if (given.linear_overlap > 0.0)
     compliance *= std::sqrt(given.secant_overlap / given.linear_overlap);
