@@ -699,7 +699,7 @@ void RegularisedElimination::damp(std::span<double> x) {
 /// times of it and by the solve.
 void RegularisedElimination::solve_damped(std::span<double> x) {
   constexpr double kSmall = 1e-10, kTaken = 1e-6, kSettled = 1e-3, kFalls = 0.25;
-  constexpr int kMostTaken = 4;
+  constexpr int kMostTaken = 4, kLooks = 3;
   std::vector<double>& b = change_;
   std::vector<double>& delta = second_pivot_;
   std::copy(x.begin(), x.end(), b.begin());
@@ -720,11 +720,20 @@ void RegularisedElimination::solve_damped(std::span<double> x) {
   }
   contradiction_ = 0.0;
   if (n > 0) {
-    // soft directions have lost a part theta of theirs, too, which the series gives back
+    // soft directions have lost a part theta of theirs, too, which the series gives back; theta
+    // leaves round-off over epsilon of null vectors, so what it leaves is looked through again
     for (std::size_t i = 0; i < x.size(); ++i) asked[i] -= b[i];
-    factor_->solve(asked);
-    for (std::size_t i = 0; i < x.size(); ++i) asked[i] *= added_[i];
-    keep_contradiction(energy_of(asked));
+    std::vector<double> null(asked.size(), 0.0);
+    for (int round = 0; round < kLooks; ++round) {
+      std::copy(asked.begin(), asked.end(), delta.begin());
+      factor_->solve(delta);
+      for (std::size_t i = 0; i < delta.size(); ++i) {
+        delta[i] *= added_[i];
+        null[i] += delta[i];
+        asked[i] -= delta[i];
+      }
+    }
+    keep_contradiction(energy_of(null));
   }
   bool large = true;
   for (; large && n < 2 * kMostTaken; ++n) {
