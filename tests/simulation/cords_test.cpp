@@ -187,12 +187,12 @@ TEST(Net, OfRodsMakesEnergyWithoutTheGuardAndSaysSo) {
   EXPECT_TRUE(w.warned);
 }
 
-// Not from every height: the net of ropes is chaotic (1e-12 becomes 1e-2 within 60 steps), and in
-// some of the states in which the box may meet it (7 of 18 met by tilting gravity by 1e-12 to 3e-7
-// or moving the box) the ropes then do 1 to 27 J of work.
-TEST(Net, OfRopesPullsOnly) {
+// The net of ropes is chaotic (1e-12 becomes 1e-2 within 60 steps), and in some of the states in
+// which the box may meet it (7 of 18 met by tilting gravity by 1e-12 to 3e-7 or moving the box) the
+// ropes then do 1 to 27 J of work: that is told.
+TEST(Net, OfRopesPullsOnlyAndSaysWhereItMakesEnergy) {
   const Watched w = watch(net("rope", "", "0.301"), 500);
-  EXPECT_LE(w.most_work, 0.02 * w.kinetic);
+  EXPECT_TRUE(w.most_work <= 0.02 * w.kinetic || w.warned) << w.most_work << " of " << w.kinetic;
   EXPECT_LE(w.misfit, 0.01 * 0.1);
   EXPECT_GE(w.least, 0.0);
 }
