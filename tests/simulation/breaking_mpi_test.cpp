@@ -124,22 +124,23 @@ TEST(Breaking, ABeamBreaksAtItsMoment) {
   EXPECT_NEAR(breaks->scene().body_state(0).twist.v[2], -0.99, 1e-9);  // from the second step on
 }
 
+/// 1 kg that reaches 1 mm into a base, held by a joint that its weight breaks in the first step;
+/// contacts take 1e6 N/m, in which 1 mm would be 0.5 J.
+const std::string kGluedInto =
+    "materials: {m: {density: 1000, friction: 0.5}}\n"
+    "gravity: [0, 0, -10]\n"
+    "contact: {stiffness: 1e6}\n"
+    "bodies:\n"
+    "  - {name: base, material: m, fixed: true, shape: {box: {size: [0.1, 0.1, 0.1]}}, position: "
+    "[0, 0, 0]}\n"
+    "  - {name: block, material: m, shape: {box: {size: [0.1, 0.1, 0.1]}}, position: [0, 0, "
+    "0.099]}\n"
+    "joints: [{name: glue, type: fixed, between: [base, block], at: [0, 0, 0.05], break_force: "
+    "9}]\n"
+    "time: {step: 1 ms, end: 5}\n";
+
 TEST(Breaking, OverlapsThatAJointAllowedAreNotThrownApart) {
-  // 1 kg that reaches 1 mm into a base, held by a joint that its weight breaks in the first step;
-  // contacts take 1e6 N/m, in which 1 mm would be 0.5 J
-  const auto sim = test::simulate(
-      Communicator::world(),
-      "materials: {m: {density: 1000, friction: 0.5}}\n"
-      "gravity: [0, 0, -10]\n"
-      "contact: {stiffness: 1e6}\n"
-      "bodies:\n"
-      "  - {name: base, material: m, fixed: true, shape: {box: {size: [0.1, 0.1, 0.1]}}, position: "
-      "[0, 0, 0]}\n"
-      "  - {name: block, material: m, shape: {box: {size: [0.1, 0.1, 0.1]}}, position: [0, 0, "
-      "0.099]}\n"
-      "joints: [{name: glue, type: fixed, between: [base, block], at: [0, 0, 0.05], break_force: "
-      "9}]\n"
-      "time: {step: 1 ms, end: 5}\n");
+  const auto sim = test::simulate(Communicator::world(), kGluedInto);
   const auto place = [&] { return sim->scene().body_state(1).pose.p[2]; };
   double fastest = 0.0;
   for (int i = 0; i < 1500; ++i) {
@@ -163,20 +164,7 @@ TEST(Breaking, OverlapsThatAJointAllowedAreNotThrownApart) {
 }
 
 TEST(Breaking, OverlapsThatAJointAllowedAreNoEnergyOfTheContact) {
-  // a block pressed 1 mm into another one that is fixed; the load breaks the glue in the first step
-  const auto sim = test::simulate(
-      Communicator::world(),
-      "materials: {m: {density: 1000, friction: 0.5}}\n"
-      "gravity: [0, 0, -10]\n"
-      "contact: {stiffness: 1e6}\n"
-      "bodies:\n"
-      "  - {name: base, material: m, fixed: true, shape: {box: {size: [0.1, 0.1, 0.1]}}, position: "
-      "[0, 0, 0]}\n"
-      "  - {name: block, material: m, shape: {box: {size: [0.1, 0.1, 0.1]}}, position: [0, 0, "
-      "0.099]}\n"
-      "joints: [{name: glue, type: fixed, between: [base, block], at: [0, 0, 0.05], break_force: "
-      "9}]\n"
-      "time: {step: 1 ms, end: 5}\n");
+  const auto sim = test::simulate(Communicator::world(), kGluedInto);
   sim->step();
   EXPECT_EQ(sim->state().broken_joints, 1);
 

@@ -132,48 +132,44 @@ TEST(RedundantRows, EnergyThatRigidJointsLoseWithThemIsWarnedOf) {
   expect(true, 0.03, 0.0, true);
 }
 
+/// Steps the case on all ranks, cut, and whole on one; `none`: no rows may be named redundant.
+void expect_the_same_as_whole(const std::string& yaml, int steps, bool none) {
+  const Communicator comm = Communicator::world();
+  const std::string text =
+      yaml + "time: {step: 1 ms, end: 1}\nsolver: {joints: {cut_from: 1000}}\n";
+  Simulation cut(comm, test::case_of(text));
+  std::optional<Simulation> whole;
+  if (comm.rank() == 0) whole.emplace(Communicator::self(), test::case_of(text));
+  for (int step = 1; step <= steps; ++step) {
+    const StepReport& report = cut.step();
+    EXPECT_GT(report.solve.joints.cut_joints, 0);
+    EXPECT_TRUE(!none || report.solve.joints.redundant.empty()) << step;
+    const double expected = comm.max(whole ? whole->step().kinetic : 0.0);
+    EXPECT_NEAR(report.kinetic, expected, 1e-6 * expected) << step;
+  }
+}
+
 TEST(RedundantRows, ACutNetWhoseEdgesAreTautMovesAsOneThatIsWhole) {
   if (Communicator::world().size() != 2) GTEST_SKIP() << "one cut shows it, in a second";
   // edges between held corners are straight at first and sag by micrometres in the next steps: rows
   // that were redundant come to be genuine, soft ones
-  const std::string net =
+  expect_the_same_as_whole(
       "materials: {m: {density: 7800}}\ngenerators:\n"
       "  - net: {name: n, material: m, shape: {sphere: {radius: 0.05}}, count: [52, 52], spacing: "
-      "[[0.3, 0, 0], [0, 0.3, 0]], anchored: corners, collide: false}\n"
-      "time: {step: 1 ms, end: 1}\nsolver: {joints: {cut_from: 1000}}\n";
-  const Communicator comm = Communicator::world();
-  Simulation cut(comm, test::case_of(net));
-  std::optional<Simulation> whole;
-  if (comm.rank() == 0) whole.emplace(Communicator::self(), test::case_of(net));
-  for (int step = 1; step <= 3; ++step) {
-    const StepReport& report = cut.step();
-    EXPECT_GT(report.solve.joints.cut_joints, 0);
-    const double expected = comm.max(whole ? whole->step().kinetic : 0.0);
-    EXPECT_NEAR(report.kinetic, expected, 1e-6 * expected) << step;
-  }
+      "[[0.3, 0, 0], [0, 0.3, 0]], anchored: corners, collide: false}\n",
+      3, false);
 }
 
 TEST(RedundantRows, ATreeOfLongArmsHasNoneAndMovesAsOneThatIsWhole) {
   if (Communicator::world().size() != 2) GTEST_SKIP() << "one cut shows it";
   // arms of a hundred metres at cubes of two centimetres: pivots of genuine rows are small enough
   // to be suspected, in numbers
-  const std::string tree =
+  expect_the_same_as_whole(
       "materials: {m: {density: 1000}}\ngenerators:\n"
       "  - tree: {name: t, material: m, shape: {box: {size: [0.02, 0.02, 0.02]}}, branching: 2, "
       "levels: 12, drop: [0, 0.1, 0], spread: [0.1, 0, 0], joint: spherical, anchored: true, "
-      "collide: false}\n"
-      "time: {step: 1 ms, end: 1}\nsolver: {joints: {cut_from: 1000}}\n";
-  const Communicator comm = Communicator::world();
-  Simulation cut(comm, test::case_of(tree));
-  std::optional<Simulation> whole;
-  if (comm.rank() == 0) whole.emplace(Communicator::self(), test::case_of(tree));
-  for (int step = 1; step <= 5; ++step) {
-    const StepReport& report = cut.step();
-    EXPECT_GT(report.solve.joints.cut_joints, 0);
-    EXPECT_TRUE(report.solve.joints.redundant.empty()) << step;
-    const double expected = comm.max(whole ? whole->step().kinetic : 0.0);
-    EXPECT_NEAR(report.kinetic, expected, 1e-6 * expected) << step;
-  }
+      "collide: false}\n",
+      5, true);
 }
 
 }  // namespace
