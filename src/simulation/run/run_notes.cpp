@@ -613,7 +613,8 @@ void RunNotes::summary(const std::string& directory, double wall) {
                  " steps missed their tolerance: see error_energy in the series" +
                  (advice_.empty() ? std::string() : ". " + advice_));
   }
-  if (sunk_steps_ > 0) {
+  // a machine that is set down on grains does so for a moment
+  if (sunk_most_ > kNotableOverlap || 10 * sunk_steps_ >= steps) {
     log_.message(level_of_overlap(sunk_most_),
                  "contacts had sunk in under heavy loads in " + std::to_string(sunk_steps_) +
                      " of " + std::to_string(steps) + " steps, by up to " +
