@@ -614,7 +614,7 @@ void RunNotes::summary(const std::string& directory, double wall) {
                  (advice_.empty() ? std::string() : ". " + advice_));
   }
   // a machine that is set down on grains does so for a moment
-  if (sunk_most_ > kNotableOverlap || 10 * sunk_steps_ >= steps) {
+  if (sunk_steps_ > 0 && (sunk_most_ > kNotableOverlap || 10 * sunk_steps_ >= steps)) {
     log_.message(level_of_overlap(sunk_most_),
                  "contacts had sunk in under heavy loads in " + std::to_string(sunk_steps_) +
                      " of " + std::to_string(steps) + " steps, by up to " +

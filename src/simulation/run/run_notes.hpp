@@ -77,7 +77,7 @@ class RunNotes {
   double deepest_told_ = 0.0;                 ///< largest overlap that a warning named
   std::array<GlobalId, 2> heavy_told_ = {kNoBody, kNoBody};  ///< of them if under a heavy load
   std::int64_t sunk_for_ = 0;    ///< last steps in which some contact had sunk in (StepReport)
-  std::int64_t sunk_steps_ = 0;  ///< all of them
+  std::int64_t sunk_steps_ = 0;  ///< of all such spells, those that make them long enough
   double sunk_most_ = 0.0;       ///< the largest of their overlaps
   std::int64_t missed_ = 0;
   bool missed_last_ = false;
