@@ -1,0 +1,3 @@
+#include "math/eigen_kernels.hpp"
+
+CATENA_EIGEN_KERNELS()
