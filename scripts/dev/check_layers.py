@@ -53,6 +53,7 @@ ROOMS = {
         "joints/drives": "joints",
         "joints/chain": "joints/elimination",
         "joints/elimination": "linear",
+        "joints/elimination/redundant": "joints/elimination",
         "joints/across": "joints/elimination joints/dissection",
         "joints/dissection": "joints/dissection/simd",
         "joints/dissection/simd": "lanes",

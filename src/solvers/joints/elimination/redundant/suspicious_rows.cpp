@@ -1,4 +1,4 @@
-#include "solvers/joints/elimination/suspicious_rows.hpp"
+#include "solvers/joints/elimination/redundant/suspicious_rows.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -6,7 +6,7 @@
 
 #include "catena/base/error.hpp"
 #include "catena/comm/typed_exchange.hpp"
-#include "solvers/joints/elimination/null_values.hpp"
+#include "solvers/joints/elimination/redundant/null_values.hpp"
 #include "solvers/joints/elimination/row_products.hpp"
 
 namespace catena {

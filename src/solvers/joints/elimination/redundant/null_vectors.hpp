@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "solvers/joints/elimination/suspicious_rows.hpp"
+#include "solvers/joints/elimination/redundant/suspicious_rows.hpp"
 
 namespace catena {
 

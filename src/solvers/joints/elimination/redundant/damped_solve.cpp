@@ -1,4 +1,4 @@
-#include "solvers/joints/elimination/damped_solve.hpp"
+#include "solvers/joints/elimination/redundant/damped_solve.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "catena/base/random.hpp"
-#include "solvers/joints/elimination/null_values.hpp"
+#include "solvers/joints/elimination/redundant/null_values.hpp"
 
 namespace catena {
 namespace {

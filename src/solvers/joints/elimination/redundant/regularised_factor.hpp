@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "solvers/joints/elimination/own_rows.hpp"
+#include "solvers/joints/elimination/redundant/own_rows.hpp"
 #include "solvers/joints/elimination/tree_factor.hpp"
 
 namespace catena {

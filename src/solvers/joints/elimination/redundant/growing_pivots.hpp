@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "solvers/joints/elimination/suspicious_rows.hpp"
+#include "solvers/joints/elimination/redundant/suspicious_rows.hpp"
 
 namespace catena {
 

@@ -1,4 +1,4 @@
-#include "solvers/joints/elimination/regularised_factor.hpp"
+#include "solvers/joints/elimination/redundant/regularised_factor.hpp"
 
 #include <string>
 #include <utility>

@@ -2,9 +2,9 @@
 #include <cmath>
 #include <utility>
 
-#include "solvers/joints/elimination/damped_solve.hpp"
-#include "solvers/joints/elimination/growing_pivots.hpp"
-#include "solvers/joints/elimination/null_vectors.hpp"
+#include "solvers/joints/elimination/redundant/damped_solve.hpp"
+#include "solvers/joints/elimination/redundant/growing_pivots.hpp"
+#include "solvers/joints/elimination/redundant/null_vectors.hpp"
 
 namespace catena {
 namespace {

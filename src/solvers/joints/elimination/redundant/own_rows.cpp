@@ -1,4 +1,4 @@
-#include "solvers/joints/elimination/own_rows.hpp"
+#include "solvers/joints/elimination/redundant/own_rows.hpp"
 
 #include <algorithm>
 

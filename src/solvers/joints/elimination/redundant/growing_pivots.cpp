@@ -1,4 +1,4 @@
-#include "solvers/joints/elimination/growing_pivots.hpp"
+#include "solvers/joints/elimination/redundant/growing_pivots.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "solvers/joints/elimination/regularised_factor.hpp"
+#include "solvers/joints/elimination/redundant/regularised_factor.hpp"
 
 namespace catena {
 

@@ -1,11 +1,11 @@
-#include "solvers/joints/elimination/null_vectors.hpp"
+#include "solvers/joints/elimination/redundant/null_vectors.hpp"
 
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <iterator>
 
-#include "solvers/joints/elimination/null_values.hpp"
+#include "solvers/joints/elimination/redundant/null_values.hpp"
 
 namespace catena {
 

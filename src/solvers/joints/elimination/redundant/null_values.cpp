@@ -1,4 +1,4 @@
-#include "solvers/joints/elimination/null_values.hpp"
+#include "solvers/joints/elimination/redundant/null_values.hpp"
 
 #include <algorithm>
 
