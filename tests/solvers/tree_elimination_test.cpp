@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
+#include <utility>
+
 #include "joint_elimination_scenes.hpp"
 
 namespace catena {
@@ -31,6 +35,17 @@ MechanismMaker random_forest(unsigned seed, Index n, double mass_ratio) {
   return maker;
 }
 
+/// Crank, coupler and rocker in the x-z plane, all axes y: a chain held at both ends.
+MechanismMaker four_bar() {
+  MechanismMaker maker(5);
+  const Vec3 at[] = {{0, 0, 0}, {0, 0, 1}, {2, 0, 1.5}, {2.2, 0, 0}};
+  for (int i = 0; i < 3; ++i) maker.body(1.0 + i, 0.5 * (at[i] + at[i + 1]));
+  maker.hinge(0, -1, at[0], Vec3::UnitY());
+  for (Index i = 0; i < 2; ++i) maker.hinge(i, i + 1, at[i + 1], Vec3::UnitY());
+  maker.hinge(2, -1, at[3], Vec3::UnitY());
+  return maker;
+}
+
 TEST(TreeElimination, EqualsTheDenseCholeskySolutionOnForests) {
   for (const double ratio : {1.0, 1e3}) {
     for (unsigned seed = 1; seed <= 5; ++seed) {
@@ -48,6 +63,60 @@ TEST(TreeElimination, EqualsTheDenseCholeskySolutionOnForests) {
       EXPECT_EQ(elimination->report().raised, 0);
     }
   }
+}
+
+TEST(TreeElimination, JointsMayBeNamedInAnyOrderAlongTheTree) {
+  for (unsigned seed = 1; seed <= 5; ++seed) {
+    MechanismMaker maker(seed);
+    constexpr Index kBodies = 40;
+    std::vector<std::pair<Index, Index>> ends = {{0, -1}};
+    for (Index b = 0; b < kBodies; ++b) {
+      maker.body(1.0, 3.0 * maker.any());
+      if (b > 0) ends.emplace_back(b, maker.integer(b));
+    }
+    std::shuffle(ends.begin(), ends.end(), std::mt19937(seed));
+    for (const auto& [a, b] : ends) maker.joint(a, b, 3.0 * maker.any());
+    const DenseJoints dense(maker.made);
+    const Eigen::VectorXd b = dense.consistent(maker);
+
+    const auto elimination = make_tree_elimination(maker.made);
+    elimination->factor(maker.made);
+
+    EXPECT_LT(dense.backward_error(test::solve(*elimination, b), b), 3e-15) << seed;
+  }
+}
+
+TEST(TreeElimination, OnlyRowsThatMayBeRedundantAreRegularised) {
+  MechanismMaker clear = random_forest(1, 60, 10.0), bar = four_bar();
+  const auto of_clear = make_tree_elimination(clear.made), of_bar = make_tree_elimination(bar.made);
+  of_clear->factor(clear.made);
+  of_bar->factor(bar.made);
+
+  EXPECT_LE(of_clear->report().regularisation, 1e-15);
+  EXPECT_EQ(of_bar->report().regularisation, kJointRegularisation);
+
+  // bodies that miss their places say nothing of which rows are redundant
+  clear.made.misfit = 1e-2;
+  of_clear->factor(clear.made);
+  EXPECT_EQ(of_clear->report().regularisation, kJointRegularisation);
+}
+
+TEST(TreeElimination, WhetherRowsAreRegularisedDoesNotDependOnTheStepsBefore) {
+  MechanismMaker twice(5);
+  twice.body(1.0, twice.any());
+  const Vec3 turn = twice.any();
+  twice.joint(0, -1, Vec3::Zero(), {turn, 2.0 * turn});
+  MechanismMaker once = twice;
+  for (double& g : once.made.blocks.jacobian) g += 0.1 * once.uniform(-1, 1);
+  const auto kept = make_tree_elimination(twice.made), fresh = make_tree_elimination(twice.made);
+  kept->factor(twice.made);
+  EXPECT_EQ(kept->report().regularisation, kJointRegularisation);
+  kept->factor(once.made);
+  fresh->factor(once.made);
+
+  const Eigen::VectorXd b = Eigen::VectorXd::LinSpaced(5, -1.0, 2.0);
+  EXPECT_LE(kept->report().regularisation, 1e-15);
+  EXPECT_EQ(test::solve(*kept, b), test::solve(*fresh, b));
 }
 
 TEST(TreeElimination, FiftyJointsAtOneBodyAndMassRatiosOfAMillionKeepRoundOff) {
@@ -97,17 +166,6 @@ TEST(TreeElimination, HeavyLoadUnderALightChainKeepsRoundOff) {
               1e-10)
         << load;
   }
-}
-
-/// Crank, coupler and rocker in the x-z plane, all axes y: a chain held at both ends.
-MechanismMaker four_bar() {
-  MechanismMaker maker(5);
-  const Vec3 at[] = {{0, 0, 0}, {0, 0, 1}, {2, 0, 1.5}, {2.2, 0, 0}};
-  for (int i = 0; i < 3; ++i) maker.body(1.0 + i, 0.5 * (at[i] + at[i + 1]));
-  maker.hinge(0, -1, at[0], Vec3::UnitY());
-  for (Index i = 0; i < 2; ++i) maker.hinge(i, i + 1, at[i + 1], Vec3::UnitY());
-  maker.hinge(2, -1, at[3], Vec3::UnitY());
-  return maker;
 }
 
 /// shared case A04: five rods along the edges of a cube, six hinges about y, z, x, y, z, x.

@@ -18,7 +18,8 @@ constexpr double kLeastPart = 1.0 / 1024.0;
 /// |F|^2 is compared with the largest of its last values: it may rise for a while.
 constexpr std::size_t kMemory = 4;
 /// Part of |F|^2 of the guess that a solution may leave, and the round-off of |F| over |r|.
-constexpr double kGain = 1e-8, kRoundOff = 1e-13;
+constexpr double kGain = 1e-8;
+constexpr double kRoundOff = 1e-13;
 
 using Jacobian = Eigen::Matrix<double, 3, 6, Eigen::RowMajor>;
 

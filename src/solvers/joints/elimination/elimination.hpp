@@ -45,8 +45,9 @@ struct FactorReport {
 /// Eliminates A = G M^-1 G^T + Sigma of mechanisms that lie on one rank, or of one that is cut over
 /// several: then every member is collective but report() and contradiction(), which tell of this
 /// rank's rows. A is regularised row by
-/// row, A_ii (1 + epsilon), epsilon >= kJointRegularisation; redundant rows thereby get reactions
-/// of least norm (in the metric of A's diagonal).
+/// row, A_ii (1 + epsilon), epsilon >= kJointRegularisation, where rows may be redundant, which
+/// thereby get reactions of least norm (in the metric of A's diagonal), and by round-off alone
+/// where pivots say that none is.
 class JointElimination {
  public:
   virtual ~JointElimination() = default;

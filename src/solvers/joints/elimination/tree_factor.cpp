@@ -3,6 +3,8 @@
 #include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
+#include <queue>
+#include <utility>
 
 #include "catena/base/error.hpp"
 
@@ -77,6 +79,7 @@ void upper_solve(const double* l, double* y) {
   }
 }
 
+/// M_b^-1 in w, 6 x 6.
 void set_inverse_mass(const ProblemBodies& bodies, Index body, std::array<double, 36>& w) {
   const double* m = bodies.inverse_mass.data() + bodies.mass_begin[body];
   w.fill(0.0);
@@ -87,7 +90,23 @@ void set_inverse_mass(const ProblemBodies& bodies, Index body, std::array<double
   }
 }
 
-/// Multiply-adds of factor_joint, and rows of data that it keeps.
+/// G M_b^-1.
+template <int M>
+Rows6<M> times_inverse_mass(const Eigen::Map<const Rows6<M>>& g, const ProblemBodies& bodies,
+                            Index body) {
+  const double* m = bodies.inverse_mass.data() + bodies.mass_begin[body];
+  Rows6<M> product;
+  for (int r = 0; r < M; ++r) {
+    const double x = g(r, 3), y = g(r, 4), z = g(r, 5);
+    for (int d = 0; d < 3; ++d) product(r, d) = m[0] * g(r, d);
+    product(r, 3) = m[1] * x + m[2] * y + m[3] * z;
+    product(r, 4) = m[2] * x + m[4] * y + m[5] * z;
+    product(r, 5) = m[3] * x + m[5] * y + m[6] * z;
+  }
+  return product;
+}
+
+/// Multiply-adds of factor_joint.
 std::int64_t joint_flops(std::int64_t m, bool child) {
   return (child ? 2 : 1) * (36 * m + 3 * m * (m + 1)) + m * m * m / 6 + 3 * m * m + 36 * m;
 }
@@ -95,17 +114,15 @@ std::int64_t joint_flops(std::int64_t m, bool child) {
 }  // namespace
 
 TreeFactor::TreeFactor(const MechanismRows& structure, std::span<const char> in_forest) {
-  const GeneralBlocks& blocks = structure.blocks;
-  pivot_.assign(blocks.n_rows(), 1.0);
+  pivot_.assign(structure.blocks.n_rows(), 1.0);
   order(structure, in_forest);
-  w_.resize(body_.size());
-  u_.resize(body_.size());
-  std::int64_t size = 0;
+  w_.resize(structure.bodies.size());
+  u_.resize(structure.bodies.size());
+  Offset size = 0;
   for (Joint& joint : joints_) {
     joint.data = size;
-    const bool child = joint.child >= 0;
-    size += (child ? 18 : 12) * joint.rows + joint.rows * joint.rows;
-    flops_ += joint_flops(joint.rows, child);
+    size += (6 + joint.rows) * joint.rows;
+    flops_ += joint_flops(joint.rows, joint.child != kNoIndex);
   }
   data_.resize(size);
 }
@@ -133,35 +150,34 @@ void TreeFactor::list_blocks_of_bodies(const MechanismRows& structure,
 void TreeFactor::order(const MechanismRows& structure, std::span<const char> in_forest) {
   const GeneralBlocks& blocks = structure.blocks;
   list_blocks_of_bodies(structure, in_forest);
-  std::vector<char> done(blocks.size(), 0);
-  std::vector<Index> place(structure.bodies.size(), kNoIndex);
+  std::vector<char> done(blocks.size(), 0), met(structure.bodies.size(), 0);
   for (Index k = 0; k < blocks.size(); ++k) {
     if (done[k] != 0 || !(in_forest.empty() || in_forest[k] != 0)) continue;
     const Index n_bodies = blocks.body_begin[k + 1] - blocks.body_begin[k];
-    const Index rows = blocks.row_begin[k + 1] - blocks.row_begin[k];
+    const Index rows = blocks.rows(k);
     CATENA_CHECK(n_bodies >= 1 && n_bodies <= 2 && rows >= 1 && rows <= 6,
                  "a forest's blocks have 1 to 6 rows and one or two bodies");
     const Index root = blocks.body[blocks.body_begin[k]];
-    if (place[root] == kNoIndex) visit(structure, root, done, place);
+    if (met[root] == 0) visit(structure, root, done, met);
   }
-  // found from the roots on: the reverse has every joint after those below it
-  std::reverse(joints_.begin(), joints_.end());
   block_begin_ = {};
   block_of_body_ = {};
+  sort_from_leaves(structure.bodies.size());
 }
 
 /// Depth first from `root`: appends the joints of its tree.
 void TreeFactor::visit(const MechanismRows& structure, Index root, std::span<char> done,
-                       std::vector<Index>& place) {
+                       std::span<char> met) {
   const GeneralBlocks& blocks = structure.blocks;
+  std::vector<Index> stack;
   const auto enter = [&](Index body) {
-    CATENA_CHECK(place[body] == kNoIndex, "the joints of a forest close no loop");
+    CATENA_CHECK(met[body] == 0, "the joints of a forest close no loop");
     CATENA_CHECK(structure.bodies.mass_kind[body] == MassKind::rigid,
                  "a forest's bodies are rigid");
-    place[body] = to_index(body_.size());
-    body_.push_back(body);
+    met[body] = 1;
+    stack.push_back(body);
   };
-  std::vector<Index> stack = {root};
+  roots_.push_back(root);
   enter(root);
   while (!stack.empty()) {
     const Index body = stack.back();
@@ -171,78 +187,89 @@ void TreeFactor::visit(const MechanismRows& structure, Index root, std::span<cha
       if (done[k] != 0) continue;
       done[k] = 1;
       const Index first = blocks.body_begin[k];
-      const bool second = blocks.body[first] != body;
-      Joint joint = joint_at(structure, k, second ? first + 1 : first);
-      joint.parent = place[body];
+      const Index of_parent = blocks.body[first] == body ? first : first + 1;
+      Joint joint{};
+      joint.parent = body;
+      joint.child = kNoIndex;
+      joint.g_p = blocks.jacobian_begin[of_parent];
+      joint.row = blocks.row_begin[k];
+      joint.rows = narrow<std::int16_t>(blocks.rows(k));
       if (blocks.body_begin[k + 1] - first == 2) {
-        joint.child_ref = second ? first : first + 1;
-        const Index child = blocks.body[joint.child_ref];
-        enter(child);
-        joint.child = place[child];
-        stack.push_back(child);
+        const Index of_child = 2 * first + 1 - of_parent;
+        joint.child = blocks.body[of_child];
+        joint.g_c = blocks.jacobian_begin[of_child];
+        enter(joint.child);
       }
       joints_.push_back(joint);
     }
   }
 }
 
-TreeFactor::Joint TreeFactor::joint_at(const MechanismRows& structure, Index block,
-                                       Index parent_ref) const {
-  const std::vector<Index>& row_begin = structure.blocks.row_begin;
-  return {block,
-          kNoIndex,
-          kNoIndex,
-          parent_ref,
-          kNoIndex,
-          row_begin[block],
-          narrow<int>(row_begin[block + 1] - row_begin[block]),
-          0};
+/// Every joint after those below it; of those that may be next the one with the largest row.
+void TreeFactor::sort_from_leaves(Index n_bodies) {
+  std::vector<Index> below(n_bodies, 0), above(n_bodies, kNoIndex);  // joints of a body
+  for (std::size_t j = 0; j < joints_.size(); ++j) {
+    ++below[joints_[j].parent];
+    if (joints_[j].child != kNoIndex) above[joints_[j].child] = to_index(j);
+  }
+  const auto later = [&](Index a, Index b) { return joints_[a].row < joints_[b].row; };
+  std::priority_queue next(later, std::vector<Index>{});
+  for (std::size_t j = 0; j < joints_.size(); ++j)
+    if (joints_[j].child == kNoIndex || below[joints_[j].child] == 0) next.push(to_index(j));
+  std::vector<Joint> sorted;
+  sorted.reserve(joints_.size());
+  std::vector<char> changed(n_bodies, 0);
+  while (!next.empty()) {
+    Joint& joint = sorted.emplace_back(joints_[next.top()]);
+    next.pop();
+    joint.leaf = joint.child != kNoIndex && changed[joint.child] == 0;
+    joint.first_at_parent = std::exchange(changed[joint.parent], 1) == 0;
+    if (--below[joint.parent] == 0 && above[joint.parent] != kNoIndex)
+      next.push(above[joint.parent]);
+  }
+  joints_ = std::move(sorted);
 }
 
 template <int M>
 void TreeFactor::factor_joint(const Joint& joint, const MechanismRows& joints,
                               std::span<const double> added) {
-  const GeneralBlocks& blocks = joints.blocks;
-  const auto jacobian = [&](Index ref) {
-    return blocks.jacobian.data() + blocks.jacobian_begin[ref];
-  };
   const std::size_t row = joint.row;
-  double* at = data_.data() + joint.data;
-  std::copy_n(jacobian(joint.parent_ref), 6 * M, at);
-  const Eigen::Map<const Rows6<M>> g_p(at);
+  const Eigen::Map<const Rows6<M>> g_p(jacobian_ + joint.g_p);
   Eigen::Map<Square6> w_p(w_[joint.parent].data());
-  at += 6 * M;
-
-  const Rows6<M> p = g_p * w_p;
+  Rows6<M> p;
+  if (joint.first_at_parent) {
+    set_inverse_mass(joints.bodies, joint.parent, w_[joint.parent]);
+    p = times_inverse_mass<M>(g_p, joints.bodies, joint.parent);
+  } else {
+    p = g_p * w_p;
+  }
   Eigen::Matrix<double, M, M> t = p.lazyProduct(g_p.transpose());
-  if (joint.child >= 0) {
-    std::copy_n(jacobian(joint.child_ref), 6 * M, at);
-    const Eigen::Map<const Rows6<M>> g_c(at);
+  if (joint.child != kNoIndex) {
+    const Eigen::Map<const Rows6<M>> g_c(jacobian_ + joint.g_c);
     const Eigen::Map<const Square6> w_c(w_[joint.child].data());
-    const Rows6<M> c = g_c * w_c;
+    const Rows6<M> c =
+        joint.leaf ? times_inverse_mass<M>(g_c, joints.bodies, joint.child) : Rows6<M>(g_c * w_c);
     t += c.lazyProduct(g_c.transpose());
-    at += 6 * M;
   }
   for (int i = 0; i < M; ++i) {
     const auto r = row + i;
-    t(i, i) += blocks.compliance[r] + added[r];
+    t(i, i) += joints.blocks.compliance[r] + added[r];
   }
   raised_ += cholesky<M>(t, added.data() + row, pivot_.data() + row);
 
-  Eigen::Map<Rows6<M>> x(at);
+  Eigen::Map<Rows6<M>> x(data_.data() + joint.data);
   for (int i = 0; i < M; ++i) {
     Eigen::Matrix<double, 1, 6> s = p.row(i);
     for (int k = 0; k < i; ++k) s -= t(i, k) * x.row(k);
     x.row(i) = s * t(i, i);
   }
   w_p -= x.transpose().lazyProduct(x);
-  Eigen::Map<Eigen::Matrix<double, M, M>> l(at + 6 * M);
-  l = t;
+  Eigen::Map<Eigen::Matrix<double, M, M>>(data_.data() + joint.data + 6 * M) = t;
 }
 
 bool TreeFactor::factor(const MechanismRows& joints, std::span<const double> added) {
   raised_ = 0;
-  for (std::size_t i = 0; i < body_.size(); ++i) set_inverse_mass(joints.bodies, body_[i], w_[i]);
+  jacobian_ = joints.blocks.jacobian.data();
   for (const Joint& joint : joints_) {
     for_rows(joint.rows, [&]<int M>() { factor_joint<M>(joint, joints, added); });
   }
@@ -257,19 +284,22 @@ void TreeFactor::pivots(std::span<double> out) {
 template <int M>
 void TreeFactor::forward_joint(const Joint& joint, std::span<double> x) {
   using Six = Eigen::Matrix<double, 6, 1>;
-  const double* at = data_.data() + joint.data;
+  const double* data = data_.data() + joint.data;
   Eigen::Map<Six> u_p(u_[joint.parent].data());
   Eigen::Map<Vector<M>> out(x.data() + joint.row);
   Vector<M> y = out;
-  y.noalias() -= Eigen::Map<const Rows6<M>>(at).lazyProduct(u_p);
-  at += 6 * M;
-  if (joint.child >= 0) {
+  if (!joint.first_at_parent)
+    y.noalias() -= Eigen::Map<const Rows6<M>>(jacobian_ + joint.g_p).lazyProduct(u_p);
+  if (joint.child != kNoIndex && !joint.leaf) {
     const Eigen::Map<const Six> u_c(u_[joint.child].data());
-    y.noalias() -= Eigen::Map<const Rows6<M>>(at).lazyProduct(u_c);
-    at += 6 * M;
+    y.noalias() -= Eigen::Map<const Rows6<M>>(jacobian_ + joint.g_c).lazyProduct(u_c);
   }
-  lower_solve<M>(at + 6 * M, y.data());
-  u_p.noalias() += Eigen::Map<const Rows6<M>>(at).transpose().lazyProduct(y);
+  lower_solve<M>(data + 6 * M, y.data());
+  const Eigen::Map<const Rows6<M>> x_j(data);
+  if (joint.first_at_parent)
+    u_p.noalias() = x_j.transpose().lazyProduct(y);
+  else
+    u_p.noalias() += x_j.transpose().lazyProduct(y);
   out = y;
 }
 
@@ -277,31 +307,29 @@ void TreeFactor::forward_joint(const Joint& joint, std::span<double> x) {
 template <int M>
 void TreeFactor::backward_joint(const Joint& joint, std::span<double> x) {
   using Six = Eigen::Matrix<double, 6, 1>;
-  const double* g_p = data_.data() + joint.data;
-  const double* g_c = g_p + 6 * M;
-  const double* at = joint.child >= 0 ? g_c + 6 * M : g_c;
+  const double* data = data_.data() + joint.data;
   Eigen::Map<Six> f_p(u_[joint.parent].data());
   Eigen::Map<Vector<M>> out(x.data() + joint.row);
   Vector<M> y = out;
-  y.noalias() -= Eigen::Map<const Rows6<M>>(at).lazyProduct(f_p);
-  upper_solve<M>(at + 6 * M, y.data());
-  f_p.noalias() += Eigen::Map<const Rows6<M>>(g_p).transpose().lazyProduct(y);
-  if (joint.child >= 0) {
-    Eigen::Map<Six> f_c(u_[joint.child].data());
-    f_c.noalias() = Eigen::Map<const Rows6<M>>(g_c).transpose().lazyProduct(y);
+  y.noalias() -= Eigen::Map<const Rows6<M>>(data).lazyProduct(f_p);
+  upper_solve<M>(data + 6 * M, y.data());
+  const Eigen::Map<const Rows6<M>> g_p(jacobian_ + joint.g_p);
+  if (!joint.first_at_parent) f_p.noalias() += g_p.transpose().lazyProduct(y);
+  if (joint.child != kNoIndex && !joint.leaf) {
+    const Eigen::Map<const Rows6<M>> g_c(jacobian_ + joint.g_c);
+    Eigen::Map<Six>(u_[joint.child].data()).noalias() = g_c.transpose().lazyProduct(y);
   }
   out = y;
 }
 
 void TreeFactor::forward(std::span<double> x) {
-  for (auto& u : u_) u.fill(0.0);
   for (const Joint& joint : joints_) {
     for_rows(joint.rows, [&]<int M>() { forward_joint<M>(joint, x); });
   }
 }
 
 void TreeFactor::backward(std::span<double> x) {
-  for (auto& u : u_) u.fill(0.0);
+  for (const Index root : roots_) u_[root].fill(0.0);
   for (auto joint = joints_.rbegin(); joint != joints_.rend(); ++joint) {
     for_rows(joint->rows, [&]<int M>() { backward_joint<M>(*joint, x); });
   }

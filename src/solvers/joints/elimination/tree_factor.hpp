@@ -47,8 +47,11 @@ std::unique_ptr<CholeskyFactor> make_dissected_factor(const MechanismRows& struc
 /// Pivots below this part of `added` are raised to `added`.
 inline constexpr double kPivotFloor = 0.01;
 
-/// A forest's factor, joints from the leaves to the roots. With W_b the inverse mass of body b as
-/// the joints eliminated so far leave it (M_b^-1 at first), joint j from child c to parent p has
+/// A forest's factor, joints from the leaves to the roots; as far as that allows from the last row
+/// to the first, so that memory is read in its order where names go from the roots to the leaves.
+/// Reads the Jacobians of the last factor() in solves: they must still be as they were. With W_b
+/// the inverse mass of body b as the joints eliminated so far leave it (M_b^-1 at first), joint j
+/// from child c to parent p has
 ///
 ///   T_j = Sigma_j + G_c W_c G_c^T + G_p W_p G_p^T = L_j L_j^T,
 ///   X_j = L_j^-1 G_p W_p,   W_p <- W_p - X_j^T X_j,
@@ -76,17 +79,17 @@ class TreeFactor final : public CholeskyFactor {
 
  private:
   struct Joint {
-    Index block;
-    Index parent, child;          ///< places in body_; child -1: none
-    Index parent_ref, child_ref;  ///< of the block's bodies
+    Index parent, child;  ///< bodies; child kNoIndex: none
+    Offset g_p, g_c;      ///< their Jacobians among the blocks'
+    Offset data;          ///< X: 6 rows each, L: rows x rows
     Index row;
-    int rows;
-    std::int64_t data;  ///< G_p, G_c, X: 6 rows each (G_c if there is a child), L: rows x rows
+    std::int16_t rows;
+    bool first_at_parent;  ///< no joint before it changes W of the parent
+    bool leaf;             ///< nor does any change W of the child
   };
   void order(const MechanismRows& structure, std::span<const char> in_forest);
-  void visit(const MechanismRows& structure, Index root, std::span<char> state,
-             std::vector<Index>& place);
-  Joint joint_at(const MechanismRows& structure, Index block, Index parent_ref) const;
+  void visit(const MechanismRows& structure, Index root, std::span<char> done, std::span<char> met);
+  void sort_from_leaves(Index n_bodies);
   void list_blocks_of_bodies(const MechanismRows& structure, std::span<const char> in_forest);
   template <int M>
   void factor_joint(const Joint& joint, const MechanismRows& joints, std::span<const double> added);
@@ -96,10 +99,11 @@ class TreeFactor final : public CholeskyFactor {
   void backward_joint(const Joint& joint, std::span<double> x);
 
   std::vector<Joint> joints_;  ///< in pivot order
-  std::vector<Index> body_;    ///< local bodies, by place
+  std::vector<Index> roots_;   ///< bodies that are no joint's child
   std::vector<double> data_, pivot_;
-  std::vector<std::array<double, 36>> w_;  ///< per place
-  std::vector<std::array<double, 6>> u_;   ///< per place: velocities (forward), impulses (backward)
+  const double* jacobian_ = nullptr;       ///< of the last factor()
+  std::vector<std::array<double, 36>> w_;  ///< per body
+  std::vector<std::array<double, 6>> u_;   ///< per body: velocities (forward), impulses (backward)
   std::vector<Index> block_begin_, block_of_body_;
   std::int64_t raised_ = 0, flops_ = 0;
 };

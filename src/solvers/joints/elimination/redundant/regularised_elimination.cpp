@@ -14,7 +14,8 @@ constexpr Index kMaxRowsNamed = 20000;
 constexpr int kRefinements = 8;
 constexpr std::size_t kNamed = 100;
 
-/// Suspicious rows go one of three ways: where they are too many for null vectors, by their growing
+/// Where no pivot comes near to round-off, A is factored as it is. Suspicious rows go one of three
+/// ways: where they are too many for null vectors, by their growing
 /// pivots; where what the regularisation takes for null can be seen to be null, by damped solves;
 /// else by null vectors.
 class RegularisedElimination final : public JointElimination {
@@ -36,6 +37,9 @@ class RegularisedElimination final : public JointElimination {
   double contradiction() const override { return contradiction_; }
 
  private:
+  void factor_anew(const MechanismRows& joints);
+  bool factor_as_it_is(const MechanismRows& joints);
+  void factor_regularised(const MechanismRows& joints);
   void treat_redundant_rows(const MechanismRows& joints);
   void make_report();
   void name_redundant_rows();
@@ -48,6 +52,7 @@ class RegularisedElimination final : public JointElimination {
   DampedSolve damped_;
   GrowingPivots growing_;
   FactorReport report_;
+  bool clear_ = true;             ///< the last matrix was factored as it is
   bool looked_ = false;           ///< pivots were checked; costly ones are once, and after a stall
   bool is_damped_ = false;        ///< solves do without null vectors
   std::vector<Index> redundant_;  ///< rows, ascending
@@ -64,16 +69,36 @@ void RegularisedElimination::factor(const MechanismRows& joints) {
   }
   report_ = {};
   rows_.read(joints);
-  if (!growing_.were_found() || !growing_.factor_again(joints, suspicious_)) {
-    factor_.factor(joints, kJointRegularisation);
-    if (!factor_.cholesky().costly_pivots() ||
-        (!looked_ && rows_.row_begin().back() <= kMaxRowsNamed)) {
-      looked_ = true;
-      suspicious_.find(joints, factor_);
-    }
-    treat_redundant_rows(joints);
-  }
+  if (!growing_.were_found() || !growing_.factor_again(joints, suspicious_)) factor_anew(joints);
   make_report();
+}
+
+void RegularisedElimination::factor_anew(const MechanismRows& joints) {
+  const bool expected = clear_ || joints.ordered;
+  if (expected && factor_as_it_is(joints)) return;
+  factor_regularised(joints);
+  // no pivot is smaller than it would be without the regularisation
+  if (expected || !suspicious_.may_be_clear(joints) || factor_as_it_is(joints)) return;
+  factor_regularised(joints);
+}
+
+/// Collective where there are guests. Whether no pivot came near to round-off.
+bool RegularisedElimination::factor_as_it_is(const MechanismRows& joints) {
+  if (factor_.cholesky().costly_pivots()) return false;
+  factor_.factor(joints, kRoundOffAlone);
+  clear_ = suspicious_.find_none(joints, factor_);
+  if (clear_) treat_redundant_rows(joints);
+  return clear_;
+}
+
+void RegularisedElimination::factor_regularised(const MechanismRows& joints) {
+  factor_.factor(joints, kJointRegularisation);
+  if (!factor_.cholesky().costly_pivots() ||
+      (!looked_ && rows_.row_begin().back() <= kMaxRowsNamed)) {
+    looked_ = true;
+    suspicious_.find(joints, factor_);
+  }
+  treat_redundant_rows(joints);
 }
 
 void RegularisedElimination::treat_redundant_rows(const MechanismRows& joints) {
@@ -123,6 +148,7 @@ void RegularisedElimination::solve(std::span<const double> b, std::span<double> 
   }
   contradiction_ = rows_.told_once(null_.take_out_contradictions(lambda));
   factor_.solve(lambda);
+  if (factor_.epsilon() <= kRoundOffAlone) return;
   null_.remove_reactions_at_rest(lambda);
   refine(lambda);
 }

@@ -1,6 +1,7 @@
 // A factor of joints' A with something added to its diagonal.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -13,6 +14,9 @@ namespace catena {
 /// The second regularisation with which redundant rows are found that are too many for null
 /// vectors, and the largest one.
 inline constexpr double kLargeRegularisation = 1e-9;
+
+/// As small as a sum with the diagonal can tell: E x is round-off, and nothing is to be refined.
+inline constexpr double kRoundOffAlone = std::numeric_limits<double>::epsilon();
 
 /// A + E, E = epsilon D. Its solution x has the residual E x in A x = b, exactly: no product with A
 /// is needed to refine it.

@@ -64,6 +64,17 @@ void SuspiciousRows::pass_independent(const MechanismRows& joints) {
     if (!rows_->any(independent[m] == 0)) candidates_[m].clear();
 }
 
+bool SuspiciousRows::may_be_clear(const MechanismRows& joints) const {
+  return smallest_pivot_ > std::max(kClear, 10.0 * null_by_misfit(joints.misfit));
+}
+
+bool SuspiciousRows::find_none(const MechanismRows& joints, const RegularisedFactor& factor) {
+  read_pivots(factor);
+  candidates_.assign(rows_->n_mechanisms(), {});
+  most_ = 0;
+  return may_be_clear(joints);
+}
+
 void SuspiciousRows::find(const MechanismRows& joints, const RegularisedFactor& factor) {
   read_pivots(factor);
   candidates_.assign(rows_->n_mechanisms(), {});

@@ -14,6 +14,10 @@ inline constexpr double kSuspicious = 1e-7;
 /// value: where some rows are suspicious, so are a few more with pivots below this.
 inline constexpr double kDoubtful = 1e-3;
 
+/// No row is redundant where all pivots are above this without regularisation: round-off leaves a
+/// redundant row's pivot some 1e-15, over the square of its part in the null vector.
+inline constexpr double kClear = 1e-9;
+
 /// Candidates for redundant rows, mechanism by mechanism, and what has been found out about their
 /// pivots before.
 class SuspiciousRows {
@@ -27,6 +31,11 @@ class SuspiciousRows {
   void read_pivots(const RegularisedFactor& factor);
   /// Collective where there are guests. Candidates by these pivots.
   void find(const MechanismRows& joints, const RegularisedFactor& factor);
+  /// Whether the pivots that were read last may be those of rows of which none is redundant.
+  bool may_be_clear(const MechanismRows& joints) const;
+  /// Collective where there are guests. Whether this is so by those of the last factor, regularised
+  /// by round-off alone: then there are no candidates.
+  bool find_none(const MechanismRows& joints, const RegularisedFactor& factor);
   /// Collective where there are guests. All mechanisms but those with a mark on any rank are looked
   /// at again only below a third of their smallest pivot.
   void note_genuine(std::span<const char> but);
