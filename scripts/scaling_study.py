@@ -10,6 +10,9 @@ A study (configs/studies/strong_packing.yaml is one) has the keys
     name        of the study; results go to ./NAME unless -o says otherwise
     kind        strong (the same scene on all rank counts) or weak (it grows with them)
     case        case file, relative to the study
+    make        in place of case and scale (kind: weak): a program, relative to the study, that writes the case, and its
+                options, in which {expressions} of n are worked out, too. The path of the file that it writes is
+                added as the last one: [../../scripts/studies/tracks.py, --tracks, "{2 * n}", 2, --case]
     ranks       list of rank counts; the first one is the base
     set         overrides of the case, as for --set
     scale       more of them, in which {expressions} of n, the rank count, are worked out:
@@ -33,7 +36,8 @@ number of ranks. What was done with the same program and settings is not done ag
 again). --slurm writes job scripts from a template (scripts/templates/slurm.sh) into DIR/slurm instead
 of running; --collect makes the report of what has been done so far.
 
-DIR holds points/, starts/ (warm-ups), calibration-RANKS.json, results.csv, predictions.csv, report.md and *.png.
+DIR holds points/, starts/ (warm-ups), cases/ (those of make), calibration-RANKS.json, results.csv,
+predictions.csv, report.md and *.png.
 
 Exit code: 0 done, 1 a run failed or none is done, 3 wrong usage or study.
 Needs python3-yaml, python3-numpy, python3-matplotlib, python3-h5py.
@@ -140,29 +144,49 @@ def read_checkpoint_key(top, study, folder):
         top.refuse("checkpoint", f"{study['checkpoint']} is not there")
 
 
+def read_case(top, folder):
+    """The case file, None where it is made, and the words of the command that makes it, else none."""
+    case, make = top.word("case", None), top.words("make", [])
+    if not case and not make:
+        top.fail(top.node, "case", "is missing, and so is make: one of them says what to run")
+    if case and make:
+        top.refuse("make", "excludes case: one of them says what to run")
+    if case:
+        case = os.path.join(folder, case)
+        if not os.path.isfile(case):
+            top.refuse("case", f"{case} is not there")
+        return case, make
+    make[0] = os.path.join(folder, make[0])
+    if not os.access(make[0], os.X_OK):
+        top.refuse("make", f"{make[0]} is no program")
+    return None, make
+
+
 def read_study(path):
     top = study_file.read(path)
     folder = os.path.dirname(os.path.abspath(path))
+    case, make = read_case(top, folder)
     study = {"file": path, "name": top.word("name"), "kind": top.word("kind", choices=["strong", "weak"]),
-             "case": os.path.join(folder, top.word("case")), "ranks": whole_numbers(top, "ranks"),
+             "case": case, "make": make, "ranks": whole_numbers(top, "ranks"),
              "set": top.words("set", []), "scale": top.words("scale", []), "steps": top.whole("steps", 20),
              "warm_up": top.whole("warm_up", 0, least=0), "checkpoint": top.word("checkpoint", None),
              "repeats": top.whole("repeats", 3), "runs": read_runs(top), "predict": None}
-    if not os.path.isfile(study["case"]):
-        top.refuse("case", f"{study['case']} is not there")
     if not study["ranks"] or sorted(set(study["ranks"])) != study["ranks"]:
         top.refuse("ranks", "must ascend, and hold one number at least")
-    if study["kind"] == "weak" and not study["scale"]:
+    grows = [key for key in ("scale", "make") if study[key]]
+    if study["kind"] == "weak" and not grows:
         top.fail(top.node, "scale", "is missing: what grows with the ranks?")
-    if study["kind"] == "strong" and study["scale"]:
-        top.refuse("scale", "is for kind: weak")
+    if study["kind"] == "strong" and grows:
+        top.refuse(grows[0], "is for kind: weak")
+    if len(grows) == 2:
+        top.refuse("scale", "is for a case that is not made")
     if study["checkpoint"]:
         read_checkpoint_key(top, study, folder)
     try:
-        for text in study["scale"]:
+        for text in study["scale"] + make:
             scaled(text, study["ranks"][0])
     except ValueError as e:
-        top.refuse("scale", str(e))
+        top.refuse(grows[0], str(e))
     predict = top.map("predict", None)
     if predict:
         study["predict"] = {"ranks": whole_numbers(predict, "ranks"), "network": read_network(predict.map("network")),
@@ -183,7 +207,7 @@ class Study:
         os.makedirs(self.points_directory, exist_ok=True)
         self.cores = len(os.sched_getaffinity(0))
         self.version = self.output(["--version"])
-        self.step = {}
+        self.step, self.made = {}, {}
         self.checkpoint_step = None
 
     def output(self, arguments):
@@ -206,6 +230,22 @@ class Study:
         """As far as can be known here: --mpirun may start them anywhere."""
         return not self.args.mpirun and not self.args.slurm and ranks > self.cores
 
+    def case(self, ranks):
+        """The case file of a rank count, made when it is first asked for."""
+        if not self.study["make"]:
+            return self.study["case"]
+        if ranks not in self.made:
+            path = os.path.join(self.directory, "cases", f"{ranks}.yaml")
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            words = [scaled(word, ranks) for word in self.study["make"]] + [path]
+            done = subprocess.run(words, capture_output=True, text=True)
+            if done.returncode != 0:
+                raise StudyError(f"make: {shlex.join(words)} ends with {done.returncode}: {last_line(done.stderr)}")
+            if not os.path.isfile(path):
+                raise StudyError(f"make: {shlex.join(words)} wrote no {path}; is its last option the one that asks for it?")
+            self.made[ranks] = path
+        return self.made[ranks]
+
     def scene(self, ranks):
         """Overrides of the scene alone."""
         return self.study["set"] + [scaled(text, ranks) for text in self.study["scale"]]
@@ -214,7 +254,7 @@ class Study:
         scene = self.scene(ranks)
         if ranks not in self.step:  # checks the case and its overrides, too
             texts = scene + self.study["runs"][run]
-            self.step[ranks] = yaml.safe_load(self.output(["check", self.study["case"]] + set_options(texts)))["time"]["step"]
+            self.step[ranks] = yaml.safe_load(self.output(["check", self.case(ranks)] + set_options(texts)))["time"]["step"]
         end = (self.first_step() + self.study["steps"]) * float(self.step[ranks])
         return scene + self.study["runs"][run] + [
             f"time.end={end!r}", "output.snapshot_interval=.inf", "output.contacts=false", "output.series_steps=1"]
@@ -243,12 +283,12 @@ class Study:
     def warm_up_arguments(self, ranks, catena=None):
         """The command line, after the launcher, of the steps before the measured ones."""
         end = self.study["warm_up"] * float(self.step[ranks])
-        return [catena or self.args.catena, "run", self.study["case"], "-o", self.start_directory(ranks), "--quiet",
+        return [catena or self.args.catena, "run", self.case(ranks), "-o", self.start_directory(ranks), "--quiet",
                 "--force"] + set_options(self.scene(ranks) + [
                     f"time.end={end!r}", "output.snapshot_interval=.inf", "output.contacts=false"])
 
     def warm_up_key(self, ranks):
-        return {"version": self.version, "case": file_text(self.study["case"]),
+        return {"version": self.version, "case": file_text(self.case(ranks)),
                 "arguments": self.warm_up_arguments(ranks)[5:]}
 
     def warm_up(self, ranks):
@@ -280,13 +320,13 @@ class Study:
         """The run's command line after the launcher."""
         run, ranks, _ = point
         start = self.start(ranks)
-        return [catena or self.args.catena, "run", self.study["case"], "-o", os.path.join(self.path(point), "result"),
+        return [catena or self.args.catena, "run", self.case(ranks), "-o", os.path.join(self.path(point), "result"),
                 "--quiet", "--force" if start is None else "--resume=" + os.path.abspath(start)
                 ] + set_options(self.overrides(run, ranks))
 
     def key(self, point):
         """All that a point depends on."""
-        return {"version": self.version, "steps": self.study["steps"], "case": file_text(self.study["case"]),
+        return {"version": self.version, "steps": self.study["steps"], "case": file_text(self.case(point[1])),
                 "overrides": self.overrides(point[0], point[1]),
                 "warm_up": self.study["warm_up"], "checkpoint": self.study["checkpoint"]}
 
@@ -353,7 +393,7 @@ class Study:
         """What `catena plan` says of a rank count; kept."""
         path = os.path.join(self.directory, f"plan-{ranks}.txt")
         if not os.path.exists(path) or self.args.force:
-            text = self.output(["plan", self.study["case"], "-n", str(ranks)] + set_options(self.scene(ranks)))
+            text = self.output(["plan", self.case(ranks), "-n", str(ranks)] + set_options(self.scene(ranks)))
             with open(path, "w") as f:
                 f.write(text)
         return file_text(path)

@@ -188,6 +188,28 @@ time: {step: 2 ms, end: 1 s}
         self.study(self.FALL + "warm_up: 51\n", "--slurm", str(pathlib.Path(SOURCE, "scripts", "templates", "slurm.sh")))
         self.assertIn("checkpoint-00000051.h5 ] || launch", job.read_text())
 
+    MADE = STUDY.replace(f"case: {SOURCE}/configs/studies/cases/packing.yaml", 'make: [maker, "{n + 1}"]').replace(
+        re.search(r"scale: .*\n", STUDY)[0], "").replace("tolerance: {relative: 1e-2, max_iterations: 50}\n", "").split("predict:")[0]
+
+    def test_a_program_makes_the_case_of_each_rank_count(self):
+        self.without_calibration()
+        maker = self.path / "maker"
+        maker.write_text("#!/bin/bash\nsed \"s/count: .3, 3, 1/count: [3, 3, $1/\" fall.yaml >$2\n")
+        (self.path / "fall.yaml").write_text(self.FALLING)
+        self.assertIn("maker is no program", self.study(self.MADE, "--collect", code=3)[1])
+        maker.chmod(0o755)
+        self.study(self.MADE, "--mpirun", MPIRUN)
+        self.assertEqual({n: row["bodies"] for (_, n), row in self.rows().items()}, {1: "18", 2: "27"})
+
+        self.assertIn("excludes case", self.study(self.MADE + "case: fall.yaml\n", "--collect", code=3)[1])
+        self.assertIn("not made", self.study(self.MADE + "scale: [a=1]\n", "--collect", code=3)[1])
+        self.assertIn("make: is for kind: weak", self.study(self.MADE.replace("weak", "strong"), "--collect", code=3)[1])
+        maker.write_text("#!/bin/bash\necho no such wood >&2; exit 7\n")
+        self.assertIn("ends with 7: no such wood", self.study(self.MADE, "--collect", code=3)[1])
+        (self.path / "tiny" / "cases" / "1.yaml").unlink()
+        maker.write_text("#!/bin/bash\n")
+        self.assertIn("wrote no tiny/cases/1.yaml", self.study(self.MADE, "--collect", code=3)[1])
+
     def test_mistakes_are_told_with_their_place(self):
         for old, new, message in BROKEN:
             with self.subTest(new=new):
@@ -202,7 +224,7 @@ time: {step: 2 ms, end: 1 s}
         self.assertGreaterEqual(len(studies), 5)
         for file in studies:
             with self.subTest(file=file.name):
-                text = re.sub(r"^case: ", f"case: {folder}/", file.read_text(), flags=re.MULTILINE)
+                text = re.sub(r"^(case: |make: \[)", rf"\g<1>{folder}/", file.read_text(), flags=re.MULTILINE)
                 self.study(text, "--slurm", str(pathlib.Path(SOURCE, "scripts", "templates", "slurm.sh")))
 
 
