@@ -73,7 +73,9 @@ void judge(const Error& error) {
   const bool usual = error.code() == ExitCode::bad_input ||
                      error.code() == ExitCode::input_output || error.code() == ExitCode::blow_up;
   if (!usual) throw std::logic_error("an error of another kind: " + std::string(error.what()));
-  if (error.found().empty() || error.where().empty())
+  // a run that blows up has no place in a file: its text names the step, and the body or the joint
+  const bool placed = error.code() == ExitCode::blow_up || !error.where().empty();
+  if (error.found().empty() || !placed)
     throw std::logic_error("an error without what or where: " + std::string(error.what()));
 }
 
