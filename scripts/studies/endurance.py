@@ -9,9 +9,9 @@ from outside, its energy balance closed from its series, its warnings counted.
 
 Prints a table of ten spans of the run and a verdict on each of:
 
-memory     resident memory of every rank (numbered by the ids of their processes), its median over the last tenth of the time against that over the second
-           tenth (the first sees the grains fall and every buffer grow): at most 1 % more, in forms of less than
-           20,000 steps, in which buffers still grow to the most contacts, 5 %
+memory     resident memory of every rank (numbered by the ids of their processes), its median over the last tenth of
+           the steps against that over the second tenth (the first sees the grains fall and every buffer grow): at most
+           1 % more, in forms of less than 20,000 steps, in which buffers still grow to the most contacts, 5 %
 energy     what the audit does not explain is at most 1 % of the energy that friction and impacts have turned into
            heat. Energies, works and residual of every row have to add up, too; since the residual is defined as
            what is missing, this says that no column was left out or damaged, and nothing of the mechanics
@@ -67,9 +67,20 @@ def resident_megabytes(pid):
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-def watch(run, ranks):
-    """Samples (wall time, MB of each rank) until the run ends."""
-    samples, start = [], time.monotonic()
+def step_of(series):
+    """Step of the last whole row so far."""
+    try:
+        with open(series, "rb") as table:
+            table.seek(max(0, os.path.getsize(series) - 8192))
+            return int(table.read().split(b"\n")[-2].split(b",")[1])
+    except (FileNotFoundError, IndexError, ValueError):
+        return 0
+
+
+def watch(run, ranks, series):
+    """Samples (step, MB of each rank) until the run ends. By steps and not by time, since on a machine that others use
+    most of the time may be that of few steps."""
+    samples = []
     while run.poll() is None:
         pids = ranks_below(run.pid) if ranks > 1 else [run.pid]
         try:
@@ -77,7 +88,7 @@ def watch(run, ranks):
         except (FileNotFoundError, ProcessLookupError, IndexError):
             row = []
         if len(row) == ranks:
-            samples.append([time.monotonic() - start] + row)
+            samples.append([step_of(series)] + row)
         time.sleep(0.25)
     return np.array(samples)
 
@@ -102,13 +113,17 @@ def series_of(out):
     return {name.split(" ")[0]: table[name] for name in table.dtype.names}
 
 
+def memory_in(samples, done, tenth):
+    """Median of each rank's memory in a tenth of the steps; not a number where nobody looked."""
+    part = 10 * samples[:, 0] / done
+    inside = samples[(part > tenth) & (part <= tenth + 1), 1:]
+    return np.median(inside, axis=0) if len(inside) else np.full(samples.shape[1] - 1, np.nan)
+
+
 def memory_verdict(samples, done):
     """Growth of each rank's memory, as a part."""
     most = 0.01 if done >= 20000 else 0.05
-    last = samples[-1, 0]
-    part = samples[:, 0] / last
-    early = np.median(samples[(part > 0.1) & (part <= 0.2), 1:], axis=0)
-    late = np.median(samples[part > 0.9, 1:], axis=0)
+    early, late = memory_in(samples, done, 1), memory_in(samples, done, 9)
     growth = late / early - 1
     text = ", ".join("rank %d %.2f to %.2f MB (%+.2f %%)" % (r, a, b, 100 * g)
                      for r, (a, b, g) in enumerate(zip(early, late, growth)))
@@ -176,24 +191,23 @@ def balance_verdict(log, series, ranks):
     return ranks == 1 or bool(moves > 0 and mean < 1.5), "bodies changed rank %d times, imbalance %.3f on average" % (moves, mean)
 
 
-def table(samples, series, ranks):
+def table(samples, series, ranks, done):
     print("| span | steps | ms a step | contacts | heat, J | residual, J | " +
           " | ".join("rank %d, MB" % r for r in range(ranks)) + " |")
     print("|---" * (6 + ranks) + "|")
-    rows, marks = len(series["step"]), len(samples)
+    rows = len(series["step"])
     for k in range(10):
         part = slice(k * rows // 10, max((k + 1) * rows // 10, k * rows // 10 + 1))
-        memory = samples[k * marks // 10:max((k + 1) * marks // 10, k * marks // 10 + 1), 1:]
         heat = sum(series[name][part][-1] for name in LOST)
         print("| %d | %d | %.2f | %.0f | %.4g | %.3g | %s |" % (
             k + 1, series["step"][part][-1], 1e3 * np.mean(series["step_wall_s"][part]), series["contacts"][part].mean(), heat,
-            series["energy_residual"][part][-1], " | ".join("%.2f" % m for m in np.median(memory, axis=0))))
+            series["energy_residual"][part][-1], " | ".join("%.2f" % m for m in memory_in(samples, done, k))))
 
 
 def study(options, out):
     begun = time.monotonic()
     run = start(options, out)
-    samples = watch(run, options.ranks)
+    samples = watch(run, options.ranks, out / "series.csv")
     seconds = time.monotonic() - begun
     if run.returncode not in (0, 2):
         print("the run ended with exit code %d" % run.returncode)
@@ -202,7 +216,7 @@ def study(options, out):
     done = max(int(path.stem.split("-")[1]) for path in out.glob("checkpoint-*.h5"))
     print("%d steps of %s%s on %d ranks in %.0f s, %.0f steps a second; %.0f iterations a step\n" % (
         done, CASE.name, ", small" * options.small, options.ranks, seconds, done / seconds, series["iterations"].mean()))
-    table(samples, series, options.ranks)
+    table(samples, series, options.ranks, done)
     print()
     failed = 0
     for name, (good, text) in (("memory", memory_verdict(samples, done)), ("energy", energy_verdict(series)),

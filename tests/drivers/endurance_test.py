@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What endurance.py makes of a log's warnings, on made-up lines.
+"""What endurance.py makes of a log's warnings and of memory that grows, on made-up ones.
 
     endurance_test.py SCRIPT
 """
@@ -7,7 +7,7 @@ import importlib.util
 import sys
 
 try:
-    import numpy  # noqa: F401
+    import numpy as np
 except ImportError:
     print("SKIPPED: no numpy")
     sys.exit(77)
@@ -20,8 +20,18 @@ def load(path):
     return module
 
 
+def wrong_of_memory(verdict):
+    """Memory that grows by 2.4 MB up to step 2,000 of 40,000, most of the looks at it before, is flat; what grows
+    on is not, nor what nobody looked at."""
+    steps = np.concatenate([np.linspace(0, 2000, 900), np.linspace(2000, 40000, 100)])
+    flat = 55 + 2.4 * np.minimum(steps / 2000, 1)
+    cases = [(True, steps, flat), (False, steps, flat + 1e-4 * np.maximum(steps - 2000, 0)), (False, steps[:950], flat[:950])]
+    return [k for k, (right, at, mb) in enumerate(cases) if verdict(np.column_stack([at, mb]), 40000)[0] != right]
+
+
 def main():
-    verdict = load(sys.argv[1]).warning_verdict
+    script = load(sys.argv[1])
+    verdict = script.warning_verdict
 
     def good(text, level="warning", **fields):
         return verdict([{"level": "info", "text": "begun"}, {"level": level, "text": text, **fields}])[0]
@@ -41,6 +51,7 @@ def main():
     told = verdict([{"level": "warning", "text": "deep", "overlap": 0.02}, {"level": "warning", "text": "other"}])
     if told != (False, "1; other, besides 1 of overlaps up to 2 % of a radius"):
         wrong.append(told)
+    wrong += ["memory %d" % k for k in wrong_of_memory(script.memory_verdict)]
     if wrong:
         print("wrong:", wrong)
     return 1 if wrong else 0
