@@ -200,7 +200,8 @@ def main():
                 args.result, "joint-%s.png" % args.joint))
         plot(result, args.output or os.path.join(args.result, "series.png"))
     except CatenaError as e:
-        sys.exit(str(e))
+        print(e, file=sys.stderr)
+        sys.exit(e.exit_code or 5)
 
 
 if __name__ == "__main__":

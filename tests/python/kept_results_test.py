@@ -3,6 +3,7 @@
 
     kept_results_test.py CATENA SOURCE
 """
+import importlib.util
 import math
 import pathlib
 import shutil
@@ -86,6 +87,12 @@ class KeptResults(unittest.TestCase):
             self.catena("render", out, "-o", "picture.png", "--size", "160x120")
             for name in ("series.png", "picture.png"):
                 self.assertEqual((pathlib.Path(self.work.name) / name).read_bytes()[:4], b"\x89PNG")
+
+    def test_a_result_that_is_not_there_is_one_message_of_each_program(self):
+        plots = ["plot"] if importlib.util.find_spec("matplotlib") else []
+        for command in ("view", "vtk", *plots):
+            told = self.catena(command, "none", code=5)
+            self.assertEqual(told, "none: there is no such directory; give the directory that a run left\n", command)
 
     def test_a_snapshot_starts_another_case(self):
         for kept in KEPT:

@@ -50,10 +50,10 @@ def main() -> int:
         size = write_page(view, output)
         print(f"{output}: {len(view.rows)} snapshots of {len(view.result.bodies)} bodies, {size / 1e6:.1f} MB")
     except CatenaError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 3
+        print(error, file=sys.stderr)
+        return error.exit_code or 5
     except OSError as error:
-        print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
+        print(f"{error.filename}: {error.strerror}", file=sys.stderr)
         return 5
     return 0
 
