@@ -141,7 +141,8 @@ void describe(CLI::App& app, Request& request) {
   calibrate->add_option("-o", request.calibrate.output, "also as JSON")->type_name("FILE");
   calibrate->add_flag("--force", request.calibrate.force, "overwrite the file");
   CLI::App* info = app.add_subcommand("info", "what a result or problem file holds");
-  CLI::Option* file = info->add_option("FILE", request.info_file, "HDF5 file");
+  CLI::Option* file =
+      info->add_option("FILE", request.info_file, "HDF5 file, or a result's directory");
   CLI::Option* whole =
       info->add_flag("--whole", request.info_whole, "print the case with all its keys, too");
   info->add_option("--rebuild", request.rebuild_directory,
@@ -178,7 +179,8 @@ ExitCode dispatch(const Communicator& comm, const CLI::App& app, const Request& 
     return catena::cli::rebuild(comm, request.rebuild_directory);
   }
   if (request.info_file.empty()) {
-    throw Error("needs a file", "info", "catena info FILE.h5, or catena info --rebuild DIR");
+    throw Error("needs a file", "info",
+                "catena info FILE.h5, catena info DIR, or catena info --rebuild DIR");
   }
   return catena::cli::info(comm, request.info_file, request.info_whole);
 }

@@ -52,10 +52,10 @@ GlobalId count_of(const GeneratorSettings& generator);
 /// Rejects a name under `key` that is no body at the start of the run.
 void check_body_name(SettingsVisitor& visit, const BodyNames& names, std::string_view key,
                      const std::string& name, bool world_too);
-/// The key `between`: different bodies, two or (`more`) any number from two on, of which at most
-/// one is not dynamic.
-void describe_between(SettingsVisitor& visit, const BodyNames& names, bool more,
-                      std::vector<std::string>& between);
+/// Rejects a key `between` unless it names different bodies, two or (`more`) any number from two
+/// on, of which at most one is not dynamic.
+void check_between(SettingsVisitor& visit, const BodyNames& names, bool more,
+                   const std::vector<std::string>& between);
 /// The bodies of one of `joints`: `between`, or the points of a tendon.
 void describe_bodies(SettingsVisitor& visit, const BodyNames& names, JointSettings& s);
 void describe_factor(SettingsVisitor& visit, FactorSettings& s);

@@ -182,7 +182,8 @@ disagree at the start by more than 1e-6 m or rad the case is refused with the mi
 | `tendon` | the way over points of up to three bodies and of the world is at most `length`: it pulls, never pushes, and slides over all points without friction | `through`, `length` | |
 
 `limits`, `motor`, `friction` and `restitution` act along the first coordinate; those of the second
-stand under `second`. A motor has a `velocity`, a `position` or a `force` (or torque); its `table` is
+stand under `second`. The tables below show their units for an angle (rad, N m); for a displacement or a
+length they are those with m and N. A motor has a `velocity`, a `position` or a `force` (or torque); its `table` is
 a factor on it over time, or, with `values: position`, `velocity` or `force`, the target itself
 ("Tables over time"). With `force_over_speed` it has a curve: the force or torque over its own speed,
 which may be negative, times the `table` or what a controller gives. The `motor` of a rope is a

@@ -62,7 +62,7 @@ void describe(SettingsVisitor& visit, StopRule& s) {
               {.unit = "s",
                .min = 0,
                .word = "none",
-               .help = "wall time of one solve, looked at at evaluations and every half second"});
+               .help = "wall time of one solve, checked at evaluations and every half second"});
   visit.visit("check_interval", s.check_interval,
               {.min = 1,
                .help = "iterations between evaluations of the error, the first after 1, 2, 4, ...; "

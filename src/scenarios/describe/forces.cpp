@@ -17,7 +17,7 @@ void check_keys(SettingsVisitor& visit, const ForceSettings& s) {
   const auto given = [](double value) { return !std::isnan(value); };
   const bool acts = s.type == force || s.type == torque;
   const KeyUse<ForceType> uses[] = {
-      {"between", !s.between.empty(), {spring, damper, torsional_spring}, !acts},
+      {"between", !s.between.empty(), {spring, damper, torsional_spring}, false},
       {"body", !s.body.empty(), {force, torque}, acts},
       {"at", !s.at.empty(), {spring, damper, torsional_spring, force}, !acts},
       {"axis", is_set(s.axis), {torsional_spring}, true},
@@ -75,11 +75,10 @@ void describe_force(SettingsVisitor& visit, const SceneSettings& scene, const Bo
   std::size_t width = 3;
   const bool angular = s.type == torsional_spring;
   const bool acts = s.type == force || s.type == torque;
-  if (acts) {
-    visit.visit("between", s.between, {.help = "of springs and dampers"});
-  } else {
-    describe_between(visit, names, false, s.between);
-  }
+  visit.visit("between", s.between,
+              {.help = "of springs and dampers: two bodies, a and b; NAME-12 of a generator, "
+                       "`world` for one of them"});
+  if (!acts) check_between(visit, names, false, s.between);
   visit.visit("body", s.body, {.help = "on which a force or torque acts"});
   visit.rows("at", s.at, width,
              {.unit = "m",

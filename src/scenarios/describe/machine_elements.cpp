@@ -123,14 +123,16 @@ std::vector<std::string> bodies_of_tendon(const JointSettings &s) {
 }
 
 void describe_bodies(SettingsVisitor &visit, const BodyNames &names, JointSettings &s) {
+  visit.visit("between", s.between,
+              {.help = "two bodies, a and b, of a belt two or more, of a tendon none (`through`); "
+                       "NAME-12 of a generator, `world` for one of them"});
   const bool over_points = s.type == tendon;
   if (over_points) {
     s.collide = true;
-    visit.visit("between", s.between, {});
     if (!s.between.empty())
       visit.reject("between", "is not for a tendon", "name bodies with their points under through");
   } else {
-    describe_between(visit, names, s.type == belt, s.between);
+    check_between(visit, names, s.type == belt, s.between);
   }
   visit.list(
       "through", s.through.size(),

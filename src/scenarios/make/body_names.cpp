@@ -92,13 +92,10 @@ void check_body_name(SettingsVisitor& visit, const BodyNames& names, std::string
   }
 }
 
-void describe_between(SettingsVisitor& visit, const BodyNames& names, bool more,
-                      std::vector<std::string>& between) {
-  visit.visit(
-      "between", between,
-      {.required = true,
-       .help = "two bodies, a and b, of a belt two or more; NAME-12 of a generator, `world` "
-               "for one of them"});
+void check_between(SettingsVisitor& visit, const BodyNames& names, bool more,
+                   const std::vector<std::string>& between) {
+  if (between.empty())
+    return visit.reject("between", "missing", "give two bodies, for example [world, arm]");
   if (between.size() < 2 || (between.size() > 2 && !more)) {
     visit.reject("between", "needs two bodies, found " + std::to_string(between.size()),
                  "for example [world, arm]");

@@ -122,12 +122,15 @@ bool may_change(const std::string& key, bool deterministic) {
 }
 
 void check_case(const std::string& before, const CaseSettings& settings, const std::string& path) {
+  constexpr int kMaxNamed = 10;
   std::string found;
+  int n = 0;
   for (const ChangedKey& change : changed_keys(before, print_case(settings))) {
-    if (may_change(change.key, settings.parallel.deterministic)) continue;
+    if (may_change(change.key, settings.parallel.deterministic) || ++n > kMaxNamed) continue;
     found += (found.empty() ? "" : "; ") + change.key + " was " + change.before + ", is now " +
              change.after;
   }
+  if (n > kMaxNamed) found += "; and " + std::to_string(n - kMaxNamed) + " more keys";
   if (!found.empty())
     throw Error("the case is not that of the checkpoint " + path + ": " + found, "--resume",
                 "only time.end, stop_when, solver, parallel and output may change; run the new "

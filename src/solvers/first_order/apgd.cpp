@@ -103,8 +103,10 @@ std::string iterate(const ApgdSettings& settings, Run& run) {
 void describe(SettingsVisitor& visit, ApgdSettings& s) {
   visit.visit("restart", s.restart,
               {.help = "drop the momentum where it points uphill (adaptive restart)"});
-  visit.visit("shift_interval", s.shift_interval,
-              {.min = 1, .help = "law coulomb: steps between renewals of s = mu |w_t|"});
+  visit.visit(
+      "shift_interval", s.shift_interval,
+      {.min = 1,
+       .help = "law coulomb: steps between renewals of the shift, mu times the sliding speed"});
 }
 
 std::unique_ptr<Solver> make_apgd(const StopRule& stop, const JointSolverSettings& joints,
