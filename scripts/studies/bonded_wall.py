@@ -5,13 +5,14 @@ with that of the bonds, and the pieces.
     scripts/studies/bonded_wall.py --catena build/release/drivers/catena --blocks 100 50 --end 0.06 -o wall
     scripts/user/render.py wall -o wall.png --azimuth -50 --elevation 12
 
-Kinetic and potential energy are sums over the snapshot's bodies, and `in bonds` is 1/2 compliance x force^2 over the
-rows of those that hold (dampers' forces count, too: it is more than they store while they are hit). Everything else is
+Kinetic and potential energy are sums over the snapshot's bodies, and `in bonds` is 1/2 misfit^2 / compliance of those
+that hold, by how far their two bodies have moved and turned from each other since the start. Everything else is
 the run's audit: `bonds took` is the work that was done on the bonds, what they store, have damped, and had stored when
 they broke. `balance` is kinetic + potential + elastic energy of the contacts less what the audit says has come and
 gone; `unexplained` is that over the kinetic energy that is gone. Pieces are what the bonds that are left hold together.
---read DIR takes a run that is there, whose joints are all of one generator `bonds`; step, gravity and compliances are
-those of the case that its bodies.h5 holds. The exit code is 1 where at the end more than a hundredth of that energy is
+--read DIR takes a run that is there, whose joints are all of one generator `bonds`, between bodies of one size (a bond
+is taken to be halfway between their centres); step, gravity and compliances are those of the case that its bodies.h5
+holds. The exit code is 1 where at the end more than a hundredth of that energy is
 unexplained, the contacts' jumps are more than a tenth of it, or more is in the bonds than they took: let --end be
 after the hit.
 """
@@ -26,6 +27,7 @@ import h5py
 import numpy as np
 import scipy.sparse
 import yaml
+from scipy.spatial.transform import Rotation
 
 COMPLIANCE, ANGULAR, STEP, G = 5e-8, 1.5e-5, 1e-3, 9.81
 BLOCK = (0.1, 0.2, 0.1)  # m
@@ -59,14 +61,8 @@ def case(along, high, end):
                        end=end, interval=STEP * max(1, round(end / STEP / 6)))
 
 
-def turned_back(q, v):
-    """v in the frame that the quaternions w, x, y, z turn."""
-    w, u = q[:, :1], -q[:, 1:]
-    return v + 2.0 * np.cross(u, np.cross(u, v) + w * v)
-
-
 def read_case(config, directory):
-    """Of a run's case: step, gravity, and compliances of the bonds' three linear and three angular rows."""
+    """Of a run's case: step, gravity, and linear and angular compliance of the bonds."""
     run = yaml.safe_load(config)
     made = [(kind, keys) for generator in run["generators"] for kind, keys in generator.items() if "joint" in keys]
     if run.get("joints") or len(made) != 1 or made[0][0] != "bonds":
@@ -76,7 +72,24 @@ def read_case(config, directory):
     across, along, down = map(float, run["gravity"])
     if across or along:
         sys.exit(f"{directory}: its gravity is not along z")
-    return float(run["time"]["step"]), -down, np.repeat([linear, angular], 3)
+    return float(run["time"]["step"]), -down, (linear, angular)
+
+
+class Bonds:
+    """Joints that were without a misfit at the start, halfway between the centres of their bodies."""
+
+    def __init__(self, compliance, x, turn):
+        self.compliance, self.x, self.turn = compliance, x, turn
+
+    def stored(self, ends, x, turn):
+        """J, of bonds between bodies `ends` (k x 2) at places x, turned by `turn`."""
+        if len(ends) == 0:
+            return 0.0
+        middle = self.x[ends].mean(axis=1)
+        moved = [turn[end] * self.turn[end].inv() for end in ends.T]  # since the start
+        points = [x[end] + by.apply(middle - self.x[end]) for end, by in zip(ends.T, moved)]
+        squares = [np.sum((points[1] - points[0])**2), np.sum((moved[1] * moved[0].inv()).as_rotvec()**2)]
+        return sum(0.5 * square / eps for square, eps in zip(squares, self.compliance) if eps > 0.0)
 
 
 def read(directory):
@@ -90,23 +103,24 @@ def read(directory):
         bond_id = file["joints/id"][()]
         step_size, gravity, compliance = read_case(file["provenance"].attrs["config"], directory)
     blocks = np.isin(bodies["id"], bonds)  # what bonds join at the start
-    place = {body: i for i, body in enumerate(bodies["id"])}
-    start = None
+    start = at_start = None
     for path in sorted((directory / "snapshots").glob("*.h5")):
         step = int(path.stem)
         with h5py.File(path) as file:
-            row = np.searchsorted(bodies["id"], file["bodies/id"][()])
+            ids = file["bodies/id"][()]
+            row = np.searchsorted(bodies["id"], ids)
             m, inertia = bodies["mass"][row], bodies["inertia"][row]
             x, v, q, w = (file["bodies/" + name][()]
                           for name in ("position", "velocity", "orientation", "angular_velocity"))
-            kinetic = 0.5 * np.sum(m * np.sum(v**2, axis=1)) + 0.5 * np.sum(inertia * turned_back(q, w)**2)
+            turn = Rotation.from_quat(q[:, [1, 2, 3, 0]])
+            kinetic = 0.5 * np.sum(m * np.sum(v**2, axis=1)) + 0.5 * np.sum(inertia * turn.inv().apply(w)**2)
             potential = gravity * np.sum(m * x[:, 2])
-            held, force = file["joints/id"][()], file["joints/impulse"][()] / step_size
+            held = file["joints/id"][()]
             broken = len(file["broken/id"]) if "broken" in file else 0
         if step == 0:  # joints are written from the first step on
-            held = bond_id
-        stored = 0.5 * np.sum(compliance * force**2)
-        ends = np.array([[place[b] for b in pair] for pair in bonds[np.searchsorted(bond_id, held)]]).reshape(-1, 2)
+            held, at_start = bond_id, Bonds(compliance, x, turn)
+        ends = np.searchsorted(ids, bonds[np.searchsorted(bond_id, held)])
+        stored = at_start.stored(ends, x, turn)
         graph = scipy.sparse.coo_matrix((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(len(row), len(row)))
         _, label = scipy.sparse.csgraph.connected_components(graph, directed=False)
         sizes = np.sort(np.unique(label[blocks], return_counts=True)[1])[::-1]

@@ -218,9 +218,10 @@ time are.
       - {name: suspension, type: spring, between: [world, arm], at: [[9, 0, 5], [9, 0, 3]], stiffness: 100}
       - {name: push, type: force, body: arm, force: [3, 0, 0], table: {rows: [[0, 0], [1, 1]]}}
 
-A joint breaks where its mean load over a step was above `break_force`, `break_torque` or
-`break_energy` (what its compliances store): after that step it is gone, its bodies touch, and
-what it had stored is lost. The log, the series and the snapshots say when, and under which load.
+A joint breaks where its mean load over a step was above `break_force` or `break_torque`, or where
+its compliances stored more than `break_energy` at the step's end, misfit²/(2 compliance) of its
+rows, whatever dampers take: after that step it is gone, its bodies touch, and what it had stored is
+lost. The log, the series and the snapshots say when, and under which load.
 Force and torque are all that the joint does to b, drives included, about the joint's point.
 `bonds` join neighbouring bodies when the run begins, so that walls, rock and snow break: each
 pair whose gap is below `gap` (boxes and hulls with faces opposite each other) by a joint in the

@@ -482,6 +482,21 @@ std::array<double, 3> JointAssembler::coordinates(const Bodies& bodies, const St
                            model_);
 }
 
+double JointAssembler::stored_energy(const Bodies& bodies, const State& state,
+                                     const ContactSet& set, std::size_t j) const {
+  const JointConstants& joint = bodies.joints[j];
+  const JointGeometry geometry = joint_geometry(joint, poses_of(set.joint_bodies[j], set.bodies),
+                                                state.joints[j].angle, model_);
+  double energy = 0.0;
+  for (Index r = 0; r < geometry.rows; ++r) {
+    const double compliance = geometry.angular[r] ? joint.angular_compliance : joint.compliance;
+    if (!(compliance > 0.0)) continue;
+    const double misfit = rigid_misfit(geometry, r);
+    energy += 0.5 * misfit * misfit / compliance;
+  }
+  return energy;
+}
+
 std::vector<std::pair<GlobalId, double>> JointAssembler::missed_drives(
     const Bodies& bodies, const ConstraintProblem& problem, std::span<const double> impulses,
     std::span<const double> twists) const {

@@ -162,7 +162,8 @@ struct Bushing {
   std::array<double, 6> stiffness{}, damping{};
 };
 
-/// What a joint bears: it breaks after the first step whose mean load is above one of these.
+/// What a joint bears: it breaks after the first step whose mean load, or whose energy at its end,
+/// is above one of these.
 struct BreakLimits {
   static constexpr double kNone = std::numeric_limits<double>::infinity();
   double force = kNone;   ///< of the joint on b, N
@@ -172,7 +173,7 @@ struct BreakLimits {
   double tension = kNone, shear = kNone;
 };
 
-/// A joint that broke, by the mean load of the step that did it.
+/// A joint that broke, by the mean load of the step that did it and the energy at its end.
 struct BrokenJoint {
   GlobalId joint = kNoBody;
   std::int64_t step = 0;                           ///< at whose end it broke

@@ -12,8 +12,9 @@
 namespace catena {
 
 /// Joints with break limits (Model::break_limits). A joint breaks at the end of the first step in
-/// which its mean load was above a limit, and is gone in the next. What it had stored is lost with
-/// it: the work that it took stays in the balance as EnergyTerm::joint_work.
+/// which its mean load, or at whose end its energy, was above a limit, and is gone in the next.
+/// What it had stored is lost with it: the work that it took stays in the balance as
+/// EnergyTerm::joint_work.
 class Breaking {
  public:
   /// `model` must outlive it; `step`: h, s.

@@ -84,6 +84,9 @@ class JointAssembler {
   /// Coordinates of joint j at the present poses.
   std::array<double, 3> coordinates(const Bodies& bodies, const State& state, const ContactSet& set,
                                     std::size_t j) const;
+  /// Local. What the compliances of joint j store at the present poses, J.
+  double stored_energy(const Bodies& bodies, const State& state, const ContactSet& set,
+                       std::size_t j) const;
   /// To p_B from the centre of b (a, where b is the world) at the step's start, m.
   const Vec3& arm(std::size_t j) const { return arm_[j]; }
   /// Local. Their rates, by the twists in `set`.

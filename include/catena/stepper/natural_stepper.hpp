@@ -57,6 +57,7 @@ class NaturalStepper : public TimeStepper {
                                           std::size_t j) const override;
   std::array<double, 3> joint_rates(const Bodies& bodies, const State& state,
                                     std::size_t j) const override;
+  double joint_energy(const Bodies& bodies, const State& state, std::size_t j) const override;
   const ConstraintProblem& problem() const override;
   std::span<const double> impulses() const override;
 

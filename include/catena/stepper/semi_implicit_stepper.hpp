@@ -86,6 +86,9 @@ class SemiImplicitStepper : public TimeStepper {
                                     std::size_t j) const override {
     return joints_.rates(bodies, state, contact_set_, j);
   }
+  double joint_energy(const Bodies& bodies, const State& state, std::size_t j) const override {
+    return joints_.stored_energy(bodies, state, contact_set_, j);
+  }
   const StepContacts& contacts() const { return contacts_; }
   const ConstraintProblem& problem() const override { return *problem_; }
   std::span<const double> impulses() const override { return impulses_; }

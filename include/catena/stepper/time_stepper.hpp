@@ -190,6 +190,9 @@ class TimeStepper {
   /// relative to a on A's axes.
   virtual std::array<double, 3> joint_rates(const Bodies& bodies, const State& state,
                                             std::size_t j) const = 0;
+  /// What the joint's compliances store at the step's end, J: 1/2 misfit^2 / compliance of each of
+  /// its rows, whatever dampers take.
+  virtual double joint_energy(const Bodies& bodies, const State& state, std::size_t j) const = 0;
   /// The last constraint problem that was solved, and its impulses.
   virtual const ConstraintProblem& problem() const = 0;
   /// Row by row, N s (N m s).

@@ -13,7 +13,7 @@ using enum JointType;
 
 constexpr std::array kHoldNoDirections = {spherical, distance, rope, tendon};
 constexpr std::array kHoldNoPoints = {gear, belt};
-/// Those whose rows are orthonormal, so that force and torque give what they store.
+/// Those whose rows are orthonormal, so that misfits give what they store.
 constexpr std::array kStore = {fixed, spherical, revolute, prismatic, distance, rope};
 
 template <class Types>
@@ -39,7 +39,8 @@ void describe_breaking(SettingsVisitor& visit, BreakSettings& s) {
               {.unit = "J",
                .min = 0,
                .min_open = true,
-               .help = "the same of what the joint's compliances store"});
+               .help = "it breaks after a step at whose end its compliances store more, by how far "
+                       "it is stretched; what its damper does is not counted"});
 }
 
 void check_breaking(SettingsVisitor& visit, const BreakSettings& s, JointType type,

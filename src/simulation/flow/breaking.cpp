@@ -13,35 +13,7 @@ namespace catena {
 
 namespace {
 
-/// Rows of what holds points and what holds directions, in their order, of joints that may have
-/// an energy limit.
-std::array<std::size_t, 2> own_rows(JointType type) {
-  switch (type) {
-    case JointType::fixed:
-      return {3, 3};
-    case JointType::revolute:
-      return {3, 2};
-    case JointType::prismatic:
-      return {2, 3};
-    case JointType::spherical:
-      return {3, 0};
-    default:  // distance, rope
-      return {1, 0};
-  }
-}
-
-/// What the compliances store under the mean forces of the last step's rows.
-double energy_of(const JointConstants& joint, const JointState& state, double h) {
-  const auto [linear, angular] = own_rows(joint.type);
-  double energy = 0.0;
-  for (std::size_t r = 0; r < linear + angular; ++r) {
-    const double force = state.impulse[r] / h;
-    energy += 0.5 * (r < linear ? joint.compliance : joint.angular_compliance) * force * force;
-  }
-  return energy;
-}
-
-/// Mean load over a step of length h.
+/// Mean load over a step of length h, without the energy.
 BrokenJoint load_of(const JointConstants& joint, const JointState& state,
                     const JointReaction& reaction, double h) {
   BrokenJoint load;
@@ -50,7 +22,6 @@ BrokenJoint load_of(const JointConstants& joint, const JointState& state,
   load.force =
       (joint.type == JointType::tendon ? std::abs(state.impulse[0]) : reaction.impulse.norm()) / h;
   load.torque = reaction.couple.norm() / h;
-  load.energy = energy_of(joint, state, h);
   return load;
 }
 
@@ -61,13 +32,12 @@ Vec3 axis_of(const Bodies& bodies, const State& state, std::size_t j) {
   return state.body[body[k]].pose.q * (bodies.joints[j].frame[k].q * Vec3::UnitZ());
 }
 
-bool breaks(const BrokenJoint& load, const BreakLimits& limits) {
-  return load.force > limits.force || load.torque > limits.torque || load.energy > limits.energy;
-}
-
-bool breaks(const Vec3& force, const Vec3& axis, const BreakLimits& limits) {
+/// `axis`: z of the joint's frames.
+bool exceeds(const BrokenJoint& load, const Vec3& force, const Vec3& axis,
+             const BreakLimits& limits) {
   const double along = force.dot(axis);
-  return -along > limits.tension || (force - along * axis).norm() > limits.shear;
+  return load.force > limits.force || load.torque > limits.torque || -along > limits.tension ||
+         (force - along * axis).norm() > limits.shear;
 }
 
 }  // namespace
@@ -81,9 +51,11 @@ void Breaking::note(const TimeStepper& stepper, const Bodies& bodies, State& sta
     const BreakLimits& limits = model_.break_limits[joint.breaking];
     const JointReaction reaction = stepper.joint_reaction(j);
     BrokenJoint load = load_of(joint, state.joints[j], reaction, step_);
-    if (!breaks(load, limits) &&
-        !breaks(reaction.impulse / step_, axis_of(bodies, state, j), limits))
+    const auto stored = [&] { return stepper.joint_energy(bodies, state, j); };
+    if (!exceeds(load, reaction.impulse / step_, axis_of(bodies, state, j), limits) &&
+        !(limits.energy < BreakLimits::kNone && stored() > limits.energy))
       continue;
+    load.energy = stored();
     load.step = state.step;
     load.time = state.time;
     state.broken.push_back(load);

@@ -612,6 +612,10 @@ std::array<double, 3> NaturalStepper::joint_rates(const Bodies& bodies, const St
   return impl_->angles.rates(bodies, state, impl_->set, j);
 }
 
+double NaturalStepper::joint_energy(const Bodies& bodies, const State& state, std::size_t j) const {
+  return impl_->angles.stored_energy(bodies, state, impl_->set, j);
+}
+
 const ConstraintProblem& NaturalStepper::problem() const { return impl_->problem; }
 
 std::span<const double> NaturalStepper::impulses() const { return impl_->impulses; }
