@@ -26,21 +26,6 @@ Vec3 about_normal(const Vec3& normal, double angle, const Vec3& x) {
   return along + std::cos(angle) * across + std::sin(angle) * normal.cross(across);
 }
 
-/// The overlap of this step that the last one's impulse foretold at beta = 1, eps lambda_n/h, m.
-/// eps is that of the last step: its eps_t in the ratio of now. Where the force hardens, eps_t does
-/// not say by how much it had then, and eps is the one without: too much is foretold, not too
-/// little. `pressing`: lambda_n of the last step, N s; `overlap`: that of this step, m.
-double foretold_by(const KeyedImpulse& old, double pressing, const ContactRowsGiven& given,
-                   double overlap, double step) {
-  if (!(pressing > 0.0)) return 0.0;
-  if (!(old.tangent_compliance > 0.0) || !(given.tangent > 0.0))
-    return std::max(0.0, overlap);  // not known: all of it
-  double compliance = given.normal * (old.tangent_compliance / given.tangent);
-  if (given.linear_overlap > 0.0)
-    compliance *= std::sqrt(given.secant_overlap / given.linear_overlap);
-  return compliance * pressing / step;
-}
-
 }  // namespace
 
 /// What a step undoes of an overlap of the start, m.
@@ -105,9 +90,7 @@ void ContactStretches::fill_rows(const Contact& contact, const LocalBodies& loca
     now.radius = reduced_radius(local.constants[rows.body_a], local.constants[rows.body_b]);
   kept.given = stiffness_.rows(now, pair, own_step);
   const ContactRowsGiven& given = kept.given;
-  if (old != nullptr)
-    kept.foretold_overlap =
-        foretold_by(*old, old->impulse.dot(rows.normal), given, -now.gap, step_);
+  if (old != nullptr) kept.kept_energy = old->elastic_energy;
   rows.bias = given.bias + kept.drift[0];
   rows.tangent_bias = {kept.drift[1], kept.drift[2]};
   rows.compliance = given.impact ? 0.0 : stiffness_.sigma(given.normal, given.normal_share);
@@ -217,8 +200,20 @@ double ContactStretches::next_turn(const ContactSolution& solution, Index r) con
          step_ * blocks.compliance[solution.row(r)] * lambda[r];
 }
 
+/// How far ahead of the step's start its springs act, s: energies of resolved contacts are those of
+/// the mean overlap over a step.
+double ContactStretches::spring_time(const ContactRowsGiven& given) const {
+  return given.resolved && kind_ == StepperKind::spook ? 0.5 * step_ : step_;
+}
+
+/// What the overlap stores at the step's end, J; `speed`: the normal row of G V, m/s.
+double ContactStretches::end_energy(const KeptContact& kept, double speed) const {
+  const double overlap = -kept.gap - kept.start_overlap;
+  return ContactStiffness::energy(kept.given, overlap - spring_time(kept.given) * speed);
+}
+
 void ContactStretches::keep(const ContactSolution& solution, const ContactForce& force,
-                            State& state) const {
+                            const Vec3& u, State& state) const {
   const auto& [kept, rows, problem, lambda, twists] = solution;
   const double spin = rows.normal.dot(solution.spin(rows.body_a) + solution.spin(rows.body_b));
   const auto turned = [&](const Vec3& x) {
@@ -228,10 +223,11 @@ void ContactStretches::keep(const ContactSolution& solution, const ContactForce&
   if (!force.impulse.isZero(0.0) || overlapped) {
     const auto [x1, x2] = kept.next_stretch;
     const Vec3 xi = x1 * rows.tangent + x2 * rows.normal.cross(rows.tangent);
-    const double eps = rows.tangent_compliance > 0.0 ? kept.given.tangent : 0.0;
-    state.impulses.push_back({kept.key, force.impulse, turned(xi), eps,
-                              overlapped ? kept.start_overlap : 0.0,
-                              problem.lagged ? solution.friction_slip(solution.slip()) : 0.0});
+    const bool compliant = rows.tangent_compliance > 0.0;
+    state.impulses.push_back(
+        {kept.key, force.impulse, turned(xi), compliant ? kept.given.tangent : 0.0,
+         overlapped ? kept.start_overlap : 0.0, problem.lagged ? solution.friction_slip(u) : 0.0,
+         compliant ? end_energy(kept, kept.drift[0] + u[0]) : 0.0});
   }
   if (!force.couple.isZero(0.0)) {
     const ContactFrame frame = solution.frame();
@@ -250,10 +246,10 @@ void ContactStretches::add_elastic(const ContactSolution& solution, const PointV
   const double after = kept.drift[0] + rows.normal.dot(at_point.after_b - at_point.after_a);
   const ContactRowsGiven& given = kept.given;
   const double overlap = -kept.gap - kept.start_overlap;
-  const double h = given.resolved && kind_ == StepperKind::spook ? 0.5 * step_ : step_;
+  const double h = spring_time(given);
   const double lag = h == step_ ? 0.0 : h * before;
   const double at_start = ContactStiffness::energy(given, overlap + lag);
-  const double at_end = ContactStiffness::energy(given, overlap - h * after);
+  const double at_end = end_energy(kept, after);
   // of the start overlap that was left a step ago
   const double undone = std::min(kRelaxed / (1.0 - kRelaxed) * kept.start_overlap,
                                  step_ * model_.contact.recovery_speed);
@@ -261,11 +257,10 @@ void ContactStretches::add_elastic(const ContactSolution& solution, const PointV
   // the bodies' gain by the impulse, and what the contact lost of all that it had
   const double gain = 0.5 * lambda[0] * (before + after);
   const double lost = at_start - at_end - gain;
-  const double unforeseen =
-      at_start - relaxed - ContactStiffness::energy(given, kept.foretold_overlap);
-  const bool foretells = !given.resolved && given.normal_share > 1.0 - 1e-9;
+  const double unforeseen = at_start - relaxed - kept.kept_energy;
+  const bool undoes = !given.resolved && given.normal_share > 1.0 - 1e-9;
   const double neither =
-      foretells && lambda[0] >= 0.0 ? std::max(0.0, std::min(lost, unforeseen)) : 0.0;
+      undoes && lambda[0] >= 0.0 ? std::max(0.0, std::min(lost, unforeseen)) : 0.0;
   audit[EnergyTerm::elastic_jump] += at_start - neither;
   if (kept.old != kNoIndex) {
     audit[EnergyTerm::recovery_work] += relaxed;

@@ -335,19 +335,20 @@ void StepContacts::store(const ConstraintProblem& problem, std::span<const doubl
       continue;
     ContactForce force = force_of(kept, solution.rows, problem.blocks, solution.lambda);
     // nothing is kept of what methods that end within the cones leave on open contacts
+    Vec3 u = Vec3::Zero();
     if (!rigid || problem.lagged) {
-      const Vec3 u = solution.slip();
+      u = solution.slip();
       kept.pressing = solution.pressing(u);
       kept.next_stretch = stretches_.next_stretch(solution, u);
       if (kept.pressing == 0.0) force = {};
     }
     if (!rigid) {
-      stretches_.keep(solution, force, state);
+      stretches_.keep(solution, force, u, state);
       continue;
     }
     if (!force.impulse.isZero(0.0)) {
       state.impulses.push_back({kept.key, force.impulse});
-      if (problem.lagged) state.impulses.back().shift = solution.friction_slip(solution.slip());
+      if (problem.lagged) state.impulses.back().shift = solution.friction_slip(u);
     }
     if (!force.couple.isZero(0.0)) state.couples.push_back({kept.key, force.couple});
   }

@@ -348,11 +348,11 @@ TEST(Checkpoint, TruncatedForeignAndOtherVersionsAreRefused) {
       [](const std::string& path) {
         hdf5::File file = hdf5::File::create(path);
         file.set_attribute("/", "format", std::string("catena-checkpoint"));
-        file.set_attribute("/", "format_version", std::int64_t{7});
+        file.set_attribute("/", "format_version", std::int64_t{8});
         file.set_attribute("/", "git_hash", std::string("abcdef"));
         file.close();
       },
-      "is a checkpoint of format version 7, this build reads version 6; resume with the build that "
+      "is a checkpoint of format version 8, this build reads version 7; resume with the build that "
       "wrote it, git hash abcdef");
 }
 

@@ -42,7 +42,8 @@ struct KeyedImpulse {
   /// What is left of the overlap that a scene began with, or that a joint allowed until it broke,
   /// m.
   double start_overlap = 0.0;
-  double shift = 0.0;  ///< law lagged: friction times speed of sliding (s), m/s
+  double shift = 0.0;           ///< law lagged: friction times speed of sliding (s), m/s
+  double elastic_energy = 0.0;  ///< of its overlap at the step's end, J
 };
 
 /// The same of the rolling and spinning couple of a contact that has one.

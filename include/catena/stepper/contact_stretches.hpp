@@ -25,9 +25,7 @@ struct KeptContact {
   /// Places in the last step's lists; kNoIndex: none.
   Index old = kNoIndex, old_couple = kNoIndex;
   double start_overlap = 0.0;  ///< that does not count, m
-  /// eps lambda_n/h of the last step, m: at normal_share 1 what that step foretold of this one's
-  /// overlap; where the force hardens or the last compliance is not known, no less than that.
-  double foretold_overlap = 0.0;
+  double kept_energy = 0.0;    ///< KeyedImpulse::elastic_energy of the last step, J
   /// Of the relative velocity what the bodies' twists do not say, in the contact's frame, m/s: that
   /// of moving surfaces and of images in a sheared box. In the rows it stands in the bias.
   Vec3 drift = Vec3::Zero();
@@ -72,11 +70,12 @@ class ContactStretches {
   /// xi at the step's end, m; `u` as ContactSolution::slip.
   std::array<double, 2> next_stretch(const ContactSolution& solution, const Vec3& u) const;
   /// Keeps in the state what a contact hands to the next step, its stretches turned by the mean
-  /// spin of both bodies about the normal.
-  void keep(const ContactSolution& solution, const ContactForce& force, State& state) const;
+  /// spin of both bodies about the normal; `u` as ContactSolution::slip.
+  void keep(const ContactSolution& solution, const ContactForce& force, const Vec3& u,
+            State& state) const;
   /// Adds what the contact stores at the step's end, and by how much more that is than before.
-  /// Where steps undo overlaps whole (normal_share 1), what one that was not foretold stores and
-  /// loses again in this step is neither a jump nor a loss.
+  /// Where steps undo overlaps whole (normal_share 1), what one is found to store beyond what it
+  /// did at the last step's end, and loses again in this step, is neither a jump nor a loss.
   /// Energies of resolved contacts are those of the mean overlap over a step, as their rows are
   /// made.
   void add_elastic(const ContactSolution& solution, const PointVelocities& at_point,
@@ -88,6 +87,8 @@ class ContactStretches {
   double next_turn(const ContactSolution& solution, Index r) const;
   double curvature(const BodyConstants& body) const;
   double relaxed_part(double start_overlap) const;
+  double spring_time(const ContactRowsGiven& given) const;
+  double end_energy(const KeptContact& kept, double speed) const;
 
   const Model& model_;
   StepperKind kind_;

@@ -21,7 +21,7 @@
 namespace catena::checkpoint_file {
 
 inline constexpr const char* kFormat = "catena-checkpoint";
-inline constexpr std::int64_t kVersion = 6;
+inline constexpr std::int64_t kVersion = 7;
 
 /// Rows of one rank, or of all ranks before it.
 enum Count : std::size_t {

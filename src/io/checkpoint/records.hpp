@@ -17,7 +17,7 @@ static_assert(sizeof(BodyMotionState) == 112);
 static_assert(sizeof(MotionStart) == 144 && sizeof(BodyMotion) == 160 && sizeof(BodyLoad) == 56);
 static_assert(sizeof(JointAxis) == 80 && sizeof(JointConstants) == 432);
 static_assert(sizeof(JointState) == 120 && sizeof(BrokenJoint) == 48);
-static_assert(sizeof(ContactKey) == 24 && sizeof(KeyedImpulse) == 96 && sizeof(KeyedCouple) == 72);
+static_assert(sizeof(ContactKey) == 24 && sizeof(KeyedImpulse) == 104 && sizeof(KeyedCouple) == 72);
 
 /// Calls visit(member) for every number of a record; `R` may be const.
 template <class R, class Visit>
@@ -101,6 +101,7 @@ void each_member(R& r, Visit&& visit) {
     visit(r.tangent_compliance);
     visit(r.start_overlap);
     visit(r.shift);
+    visit(r.elastic_energy);
   } else {
     static_assert(std::is_same_v<T, KeyedCouple>);
     key(r.key);

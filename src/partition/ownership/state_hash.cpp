@@ -126,6 +126,7 @@ std::uint64_t state_hash(const Communicator& comm, const Bodies& bodies, const S
     mixer.add(i.tangent_compliance);
     mixer.add(i.start_overlap);
     mixer.add(i.shift);
+    mixer.add(i.elastic_energy);
     sum += mixer.hash();
   }
   for (const KeyedCouple& c : state.couples) {
