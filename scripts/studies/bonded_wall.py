@@ -118,7 +118,7 @@ def read(directory):
             held = file["joints/id"][()]
             broken = len(file["broken/id"]) if "broken" in file else 0
         if not np.isin(held, bond_id).all():
-            sys.exit(f"{directory}: bodies.h5 is of a resume and lacks bonds that broke before it: read a run in one piece")
+            sys.exit(f"{directory}: bodies.h5 is of a resume and lacks bonds that broke before: read an unbroken run")
         if step == 0:  # joints are written from the first step on
             held, at_start = bond_id, Bonds(compliance, x, turn)
         ends = np.searchsorted(ids, bonds[np.searchsorted(bond_id, held)])
