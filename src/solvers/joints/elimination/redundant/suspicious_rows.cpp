@@ -13,6 +13,11 @@ namespace catena {
 namespace {
 
 constexpr std::size_t kMostDoubtful = 4;
+/// No row is redundant where all pivots are above this without regularisation: round-off leaves a
+/// redundant row's pivot some 1e-15, over the square of its part in the null vector. In long loops
+/// that part is small, and round-off adds up: of n rows, as n^(3/2).
+constexpr double kClear = 1e-9;
+constexpr double kClearPerRow = 1e-12;
 /// candidates^2 rows up to which null vectors are sought anew at every factorisation: some 10 ms.
 constexpr double kMaxWork = 1e6;
 
@@ -22,8 +27,16 @@ SuspiciousRows::SuspiciousRows(const MechanismRows& structure, const OwnRows& ro
     : rows_(&rows),
       tree_held_once_(
           trees_held_once(structure, rows.mechanism(), rows.n_mechanisms(), rows.guests())),
+      clear_(kClear),
       pivot_(rows.size(), 1.0),
-      genuine_(rows.n_mechanisms(), kSuspicious) {}
+      genuine_(rows.n_mechanisms(), kSuspicious) {
+  std::vector<double> looped(rows.n_mechanisms(), 0.0);
+  for (const Index m : rows.mechanism())
+    if (tree_held_once_[m] == 0) looped[m] += 1.0;
+  for (const double n : looped)
+    clear_ = std::max(clear_, kClearPerRow * (rows.guests() ? std::min(n, 1.0) * rows.all() : n));
+  clear_ = rows.largest(clear_);
+}
 
 void SuspiciousRows::forget() { std::ranges::fill(genuine_, kSuspicious); }
 
@@ -65,7 +78,7 @@ void SuspiciousRows::pass_independent(const MechanismRows& joints) {
 }
 
 bool SuspiciousRows::may_be_clear(const MechanismRows& joints) const {
-  return smallest_pivot_ > std::max(kClear, 10.0 * null_by_misfit(joints.misfit));
+  return smallest_pivot_ > std::max(clear_, 10.0 * null_by_misfit(joints.misfit));
 }
 
 bool SuspiciousRows::find_none(const MechanismRows& joints, const RegularisedFactor& factor) {

@@ -14,10 +14,6 @@ inline constexpr double kSuspicious = 1e-7;
 /// value: where some rows are suspicious, so are a few more with pivots below this.
 inline constexpr double kDoubtful = 1e-3;
 
-/// No row is redundant where all pivots are above this without regularisation: round-off leaves a
-/// redundant row's pivot some 1e-15, over the square of its part in the null vector.
-inline constexpr double kClear = 1e-9;
-
 /// Candidates for redundant rows, mechanism by mechanism, and what has been found out about their
 /// pivots before.
 class SuspiciousRows {
@@ -55,6 +51,7 @@ class SuspiciousRows {
 
   const OwnRows* rows_;
   std::vector<char> tree_held_once_;  ///< per mechanism
+  double clear_;                      ///< pivots above this are no redundant row's
   std::vector<double> pivot_;
   double smallest_pivot_ = 1.0;
   /// Per mechanism its smallest pivot, when they were last read, and the one below which pivots
