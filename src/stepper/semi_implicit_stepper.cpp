@@ -428,8 +428,9 @@ void SemiImplicitStepper::note_passive_work(const Bodies& bodies, const State& s
   passive_floor_ = kKept * passive_floor_ +
                    kRoundOff * settings_.step * model_.gravity_at(state.time).norm() * sums[1];
   most_kinetic_ = std::max(most_kinetic_, report_.kinetic);
+  if (!(std::abs(passive_work_) > passive_floor_)) return;
   report_.passive_work = passive_work_;
-  if (!(passive_work_ > std::max(kNotableWork * most_kinetic_, passive_floor_))) return;
+  if (!(passive_work_ > kNotableWork * most_kinetic_)) return;
   double most = 0.0;
   GlobalId id = kNoBody;
   for (std::size_t j = 0; j < state.joints.size(); ++j) {

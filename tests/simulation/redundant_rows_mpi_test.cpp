@@ -132,6 +132,24 @@ TEST(RedundantRows, EnergyThatRigidJointsLoseWithThemIsWarnedOf) {
   expect(true, 0.03, 0.0, true);
 }
 
+TEST(RedundantRows, ABodyThatTheyHoldAtRestLosesNothingToThem) {
+  const Communicator comm = Communicator::world();
+  Simulation sim(
+      comm, test::case_of("bodies: [{name: beam, mass: 1, inertia: [1, 1, 1]}]\njoints:\n"
+                          "  - {name: left, type: revolute, between: [world, beam], at: [-0.5, 0, "
+                          "0], axis: [0, 1, 0]}\n"
+                          "  - {name: right, type: revolute, between: [world, beam], at: [0.5, 0, "
+                          "0], axis: [0, 1, 0]}\n"
+                          "time: {step: 1 ms, end: 1}\n"));
+
+  const StepReport& report = sim.step();
+
+  // both hinges hold along x: of what they do, round-off alone is left
+  EXPECT_FALSE(report.solve.joints.redundant.empty());
+  EXPECT_LT(report.kinetic, 1e-30);
+  EXPECT_EQ(report.passive_work, 0.0);
+}
+
 /// Steps the case on all ranks, cut, and whole on one; `none`: no rows may be named redundant.
 void expect_the_same_as_whole(const std::string& yaml, int steps, bool none) {
   const Communicator comm = Communicator::world();
