@@ -119,13 +119,13 @@ bool stretched(const ContactState& contact, double step) {
 }  // namespace
 
 double linear_damping_ratio(double restitution) {
-  static const DampingTable kRatios = damping_table(linear_restitution);
-  return look_up(kRatios, restitution);
+  static const DampingTable ratios = damping_table(linear_restitution);
+  return look_up(ratios, restitution);
 }
 
 double hertz_damping_ratio(double restitution) {
-  static const DampingTable kRatios = damping_table(hertz_restitution);
-  return look_up(kRatios, restitution);
+  static const DampingTable ratios = damping_table(hertz_restitution);
+  return look_up(ratios, restitution);
 }
 
 double ContactStiffness::energy(const ContactRowsGiven& rows, double overlap) {

@@ -316,7 +316,7 @@ Quat principal_axes(const Mat3& inertia, Vec3& moments) {
   if (!(coupling > kEqual * size)) return Quat::Identity();
 
   const Eigen::SelfAdjointEigenSolver<Mat3> solver(inertia);
-  const Vec3 values = solver.eigenvalues();  // ascending
+  const Vec3& values = solver.eigenvalues();  // ascending
   Mat3 axes;
   if (values[1] - values[0] <= kEqual * size) {
     axes = axes_about(solver.eigenvectors().col(2));

@@ -171,9 +171,10 @@ Moments on_lines(std::span<const CompoundPart> parts, std::span<const Geometry> 
   std::vector<Interval> in;
   std::vector<std::pair<double, int>> ends;
   for (int line = 0; line < n * n; ++line) {
+    const int column = line % n, row = line / n;
     Vec3 o = Vec3::Zero();
-    o[u] = box.lo[u] + (line % n + 0.5) * edge[u] / n;
-    o[v] = box.lo[v] + (line / n + 0.5) * edge[v] / n;
+    o[u] = box.lo[u] + (column + 0.5) * edge[u] / n;
+    o[v] = box.lo[v] + (row + 0.5) * edge[v] / n;
     in.clear();
     for (const CompoundPart& part : parts) {
       const Quat back = part.pose.q.conjugate();

@@ -35,12 +35,12 @@ class Sums {
     return exact_ != nullptr ? Entry(nullptr, exact_ + k) : Entry(plain_ + k, nullptr);
   }
   /// Adds numbers to the sums from place `first` on.
-  template <std::size_t N>
-  void add(std::size_t first, const std::array<double, N>& x) const {
+  template <std::size_t kSize>
+  void add(std::size_t first, const std::array<double, kSize>& x) const {
     if (exact_ != nullptr)
-      for (std::size_t k = 0; k < N; ++k) exact_[first + k] += x[k];
+      for (std::size_t k = 0; k < kSize; ++k) exact_[first + k] += x[k];
     else
-      for (std::size_t k = 0; k < N; ++k) plain_[first + k] += x[k];
+      for (std::size_t k = 0; k < kSize; ++k) plain_[first + k] += x[k];
   }
   Sums from(std::size_t first) const {
     Sums rest = *this;

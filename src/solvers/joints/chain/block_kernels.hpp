@@ -69,9 +69,9 @@ class PivotGuard {
 };
 
 /// Sizes known to the compiler.
-template <int B>
+template <int kSize>
 struct FixedSize {
-  constexpr std::integral_constant<int, B> operator()(Index) const { return {}; }
+  constexpr std::integral_constant<int, kSize> operator()(Index) const { return {}; }
 };
 
 /// Element by element, so that those of a block of known size may stay in registers.
