@@ -1,6 +1,7 @@
 // Joints solved as one block of the outer iteration, on any number of ranks.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <vector>
@@ -295,6 +296,65 @@ TEST_F(JointSystemMpi, LargeMechanismsAreCutOverTheRanks) {
   expect_exact(m.scene, JointMethod::automatic, kCutFrom);
   EXPECT_EQ(report_.looped, 1);
   EXPECT_EQ(report_.trees, 1);
+}
+
+/// Twelve bodies in twos below each other, arms of kilometres: pivots of 1e-9 of the diagonal.
+Mechanism wide_tree() {
+  Mechanism m(5);
+  std::vector<Vec3> place = {Vec3::Zero()};
+  m.body(place[0]);
+  for (int i = 1; i < 12; ++i) {
+    const auto parent = static_cast<std::size_t>((i - 1) / 2);
+    place.push_back(place[parent] + Vec3(i % 2 == 0 ? -1e4 : 1e4, -1e4, 2e3 * (i % 3)));
+    const GlobalId b = m.body(place.back());
+    m.joint(static_cast<GlobalId>(parent), b, 0.5 * (place[parent] + place.back()));
+  }
+  return m;
+}
+
+/// n four-bars side by side, 3 n redundant rows, none of which asks for anything.
+void add_row_of_four_bars(Mechanism& m, int n) {
+  const std::size_t first = m.scene.blocks.size();
+  const GlobalId world = m.world();
+  GlobalId crank = 0;
+  for (int i = 0; i <= n; ++i) {
+    const GlobalId next = m.body({1.0 * i, 0.5, 0});
+    m.joint(world, next, Vec3(i, 0, 0), {Vec3::UnitX(), Vec3::UnitY()});
+    if (i > 0) {
+      const GlobalId bar = m.body({i - 0.5, 1.0, 0});
+      m.joint(crank, bar, Vec3(i - 1.0, 1.0, 0), {Vec3::UnitX(), Vec3::UnitY()});
+      m.joint(bar, next, Vec3(i, 1.0, 0), {Vec3::UnitX(), Vec3::UnitY()});
+    }
+    crank = next;
+  }
+  for (std::size_t k = first; k < m.scene.blocks.size(); ++k)
+    std::ranges::fill(m.scene.blocks[k].q, 0.0);
+}
+
+TEST_F(JointSystemMpi, ATreeIsNoSofterBesideAMechanismOfVeryManyRedundantRows) {
+  if (Communicator::world().size() > 1) GTEST_SKIP() << "of what one rank eliminates";
+  for (const JointMethod method : {JointMethod::automatic, JointMethod::direct}) {
+    std::vector<std::vector<double>> of_tree;
+    for (const bool beside : {false, true}) {
+      Mechanism m = wide_tree();
+      const std::size_t dofs = 6 * 12;
+      if (beside) add_row_of_four_bars(m, 25);
+      LocalScene local = distribute(m.scene, Communicator::world(), test::first_rank());
+      local.problem.joint_misfit = 1e-6;
+      DelassusOperator op(local.problem);
+      JointSystem system{to_tolerance(1e-10, method).joints};
+      EXPECT_TRUE(system.prepare(local.problem));
+      EXPECT_EQ(system.report().regularisation, beside ? 1e-9 : kJointRegularisation);
+      std::vector<double> impulses(local.problem.n_rows(), 0.0);
+      std::vector<double> velocities(local.problem.bodies.n_dofs());
+
+      system.solve(local.problem, impulses, velocities);
+
+      velocities.resize(dofs);
+      of_tree.push_back(velocities);
+    }
+    EXPECT_LT(distance(of_tree[0], of_tree[1]), 1e-12);
+  }
 }
 
 TEST_F(JointSystemMpi, MethodDirectGivesTheSame) {

@@ -142,14 +142,16 @@ void assign(const ConstraintProblem& problem, std::span<const HeldJoint> held,
     }
 }
 
-/// Trees together; each looped mechanism on its own; with method direct all in one. Of ordered
-/// problems each mechanism on its own: its factor must not know which others lie on its rank.
-void sort_by_group(bool ordered, JointMethod method, JointLayout& layout) {
+/// Trees that are held at one place at most together: their rows are independent. Each other
+/// mechanism on its own, since what its redundant rows ask for would be done to all. Of ordered
+/// problems each on its own: its factor must not know which others lie on its rank.
+void sort_by_group(bool ordered, JointLayout& layout) {
   for (AssignedJoint& joint : layout.assigned) {
+    const JointPlace& mechanism = joint.place;
     const bool tree =
-        joint.place.kind == MechanismKind::tree || joint.place.kind == MechanismKind::chain;
-    const bool together = !ordered && (method == JointMethod::direct || tree);
-    if ((!together && !joint.is_chain()) || joint.is_cut()) joint.group = joint.place.component;
+        mechanism.kind == MechanismKind::tree || mechanism.kind == MechanismKind::chain;
+    const bool together = !ordered && tree && mechanism.n_joints <= mechanism.n_bodies;
+    if ((!together && !joint.is_chain()) || joint.is_cut()) joint.group = mechanism.component;
     layout.n_chain += joint.is_chain() ? 1 : 0;
     layout.n_cut += joint.is_cut() ? 1 : 0;
   }
@@ -239,7 +241,7 @@ JointLayout lay_out_joints(const ConstraintProblem& problem, std::span<const Hel
   release(edges);
   layout.chain_begin = assignment.first;
   assign(problem, held, places, assignment, node, layout);
-  sort_by_group(problem.ordered, method, layout);
+  sort_by_group(problem.ordered, layout);
   lay_out_rows(comm.rank(), held.size(), layout);
   return layout;
 }

@@ -45,8 +45,9 @@ void NaturalStepper::Impl::set_at_rest(const SetFree& set_free_of) {
 /// Collective, after factor(). How large multipliers x have to be that hold velocities z of no
 /// order: the largest N_rr x_r^2 of all rows, with z of kinetic energy about 1/6 J in each
 /// direction, so that it is a pure number. About 1, and 1/sigma^2 with a singular value sigma that
-/// vanishes. The problem's right-hand sides are lost.
+/// vanishes. The problem's free velocities are lost.
 NaturalSoftness NaturalStepper::Impl::softness() {
+  asked = problem.blocks.q;
   set_at_rest([&](std::size_t n) {
     const std::size_t b = dynamic[n];
     const double* m = problem.bodies.inverse_mass.data() + problem.bodies.mass_begin[b];
@@ -59,6 +60,7 @@ NaturalSoftness NaturalStepper::Impl::softness() {
   scaled.resize(impulses.size());
   op->free_residual(scaled);
   system.move(problem, scaled, velocities, impulses);
+  std::ranges::copy(asked, problem.blocks.q.begin());
   const GeneralBlocks& blocks = problem.blocks;
   constexpr GlobalId kLast = std::numeric_limits<GlobalId>::max();
   NaturalSoftness largest{0.0, kLast};
@@ -156,7 +158,6 @@ bool NaturalStepper::Impl::evaluate(double t, std::span<const double> state, std
   factor();
   if (!anyhow) {
     if (is_singular(t)) return false;
-    set_rows(t);
     place_prescribed(t);
   }
   set_free_velocities(state);

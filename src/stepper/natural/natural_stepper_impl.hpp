@@ -243,6 +243,7 @@ struct NaturalStepper::Impl {
   NaturalSoftness softest;                        ///< of its usual stages
   double least_soft = 0.0, usual_softness = 0.0;  ///< the latter without lost ranks
   std::vector<double> scaled, scaled_before;      ///< multipliers of the last two, sqrt(N_rr) x_r
+  std::vector<double> asked;                      ///< right-hand sides, while it is found
   bool turned = false;                            ///< two of them point away from each other
   NaturalSoftness peak;                           ///< of its careful stages, and when, s
   double peak_time = 0.0;

@@ -137,14 +137,15 @@ void add_products(const MechanismRows& joints, const std::vector<std::vector<dou
       const std::size_t body = blocks.body[j];
       if (guests && !guests->knows_all_at(to_index(body))) continue;
       const std::size_t first = bodies.dof_begin[body];
-      const std::size_t end = bodies.dof_begin[body + 1];
+      const std::size_t count = bodies.dof_begin[body + 1] - first;
       const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
       if (blocks.row_begin[k] < std::ssize(mechanism))
         of_body[body] = mechanism[blocks.row_begin[k]];
-      for (Index r = blocks.row_begin[k]; r < blocks.row_begin[k + 1]; ++r) {
-        for (std::size_t d = first; d < end; ++d, ++g) {
-          for (std::size_t i = 0; i < n.size(); ++i) f[i][d] += *g * n[i][r];
-        }
+      for (std::size_t i = 0; i < n.size(); ++i) {
+        double* of_vector = f[i].data() + first;
+        const double* row = g;
+        for (Index r = blocks.row_begin[k]; r < blocks.row_begin[k + 1]; ++r, row += count)
+          for (std::size_t d = 0; d < count; ++d) of_vector[d] += row[d] * n[i][r];
       }
     }
   }
@@ -162,6 +163,7 @@ void add_products(const MechanismRows& joints, const std::vector<std::vector<dou
     });
   }
   for (std::size_t r = 0; r < mechanism.size(); ++r) {
+    if (blocks.compliance[r] == 0.0) continue;
     product[mechanism[r]].add(
         [&](std::size_t i, std::size_t k) { return n[i][r] * blocks.compliance[r] * n[k][r]; });
   }
