@@ -144,8 +144,9 @@ RankLists<int> answers_to(const RankLists<VertexShare>& told, std::span<const Li
       m.holder[v] = narrow<int>(r);
     }
   for (auto& [component, m] : mechanisms) {
-    m.node =
-        cut(std::ranges::equal_range(links, component, {}, &Link::component), m.rows, m.levels);
+    const auto first = std::ranges::lower_bound(links, component, {}, &Link::component);
+    const auto end = std::ranges::upper_bound(links, component, {}, &Link::component);
+    m.node = cut({first, end}, m.rows, m.levels);
     if (near_holders && m.node.front() > 0)
       turn_to_holders(PartTree{m.levels}, m.holder, narrow<int>(std::ssize(told)), m.node);
   }

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <numeric>
-#include <ranges>
 
 #include "catena/constraints/block_rows.hpp"
 #include "solvers/joints/across/tree_nodes.hpp"
@@ -238,12 +237,12 @@ void DissectedFactor::solve(std::span<double> x) {
     for (NodeBelow& below : node.below)
       if (below.messages) below.messages->forward.begin();
   for (TreeNode& node : nodes_) go_up(node, x);
-  for (TreeNode& node : std::views::reverse(nodes_)) {
-    if (!node.messages) continue;
-    node.messages->forward.end();
-    node.messages->backward.begin();
+  for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
+    if (!node->messages) continue;
+    node->messages->forward.end();
+    node->messages->backward.begin();
   }
-  for (TreeNode& node : std::views::reverse(nodes_)) go_down(node, x);
+  for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) go_down(*node, x);
   for (TreeNode& node : nodes_)
     for (NodeBelow& below : node.below)
       if (below.messages) below.messages->backward.end();
