@@ -101,6 +101,27 @@ TEST(TreeElimination, OnlyRowsThatMayBeRedundantAreRegularised) {
   EXPECT_EQ(of_clear->report().regularisation, kJointRegularisation);
 }
 
+TEST(TreeElimination, ARedundantRowIsMetThoughItsNullVectorHasLittleOnTheLastRows) {
+  // a beam on two ball joints, a hair off level: its stretch is the null vector, with `tilt` on the
+  // last row
+  for (const double tilt : {1e-5, 1e-4, 3e-4, 1e-3, 1e-2, 0.3}) {
+    MechanismMaker beam(6);
+    beam.body(1.0, Vec3::Zero());
+    const Vec3 along = Vec3(1.0, 0.3, tilt).normalized();
+    for (const double end : {-1.0, 1.0}) beam.joint(0, -1, end * along);
+    const DenseJoints dense(beam.made);
+    const Eigen::VectorXd b = dense.consistent(beam);
+    const auto elimination = make_tree_elimination(beam.made);
+    elimination->factor(beam.made);
+    const Eigen::VectorXd x = test::solve(*elimination, b);
+
+    EXPECT_EQ(elimination->report().regularisation, kJointRegularisation) << tilt;
+    // of least norm, as near as the regularisation comes to it
+    const double stretch = along.dot(x.head<3>() - x.tail<3>());
+    EXPECT_LT(std::abs(stretch), 1e-2 * x.norm()) << tilt;
+  }
+}
+
 TEST(TreeElimination, WhetherRowsAreRegularisedDoesNotDependOnTheStepsBefore) {
   MechanismMaker twice(5);
   twice.body(1.0, twice.any());

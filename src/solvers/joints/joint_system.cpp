@@ -72,20 +72,17 @@ void find_slip(Rows rows, const ConstraintProblem& problem, Index k, const doubl
 /// Collective. The first of all ranks' redundant rows, ascending.
 std::vector<RedundantJointRow> gather_redundant(const Communicator& comm,
                                                 std::span<const FactorReport* const> reports) {
-  std::vector<std::int64_t> own;
+  const auto keep_first = [](std::vector<RedundantJointRow>& rows) {
+    std::ranges::sort(rows, {},
+                      [](const RedundantJointRow& r) { return std::pair(r.name, r.row); });
+    if (rows.size() > kMaxRedundantNamed) rows.resize(kMaxRedundantNamed);
+  };
+  std::vector<RedundantJointRow> own;
   for (const FactorReport* r : reports)
-    for (const RedundantRow& row : r->redundant) {
-      own.push_back(row.name);
-      own.push_back(row.row);
-    }
-  const auto words = all_gather_values(comm, own);
-  std::vector<RedundantJointRow> all;
-  for (std::size_t i = 0; i < words.size(); i += 2)
-    all.push_back({words[i], narrow<int>(words[i + 1])});
-  std::sort(all.begin(), all.end(), [](const auto& x, const auto& y) {
-    return std::pair(x.name, x.row) < std::pair(y.name, y.row);
-  });
-  if (all.size() > kMaxRedundantNamed) all.resize(kMaxRedundantNamed);
+    for (const RedundantRow& row : r->redundant) own.push_back({row.name, row.row});
+  keep_first(own);
+  std::vector<RedundantJointRow> all = all_gather_values(comm, own);
+  keep_first(all);
   return all;
 }
 

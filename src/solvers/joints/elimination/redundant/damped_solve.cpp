@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <limits>
 
-#include "catena/base/random.hpp"
 #include "solvers/joints/elimination/redundant/null_values.hpp"
 
 namespace catena {
@@ -44,14 +43,9 @@ bool DampedSolve::have_small_pivots(const SuspiciousRows& suspicious) const {
 /// the same on any ranks: a direction of the value sigma adds sigma theta^2 times the square of its
 /// part, 1 in the mean as of each null vector, and shows between kNull and epsilon^2/kNull.
 bool DampedSolve::is_distinct(const MechanismRows& joints, const SuspiciousRows& suspicious) {
-  const std::span<const Index> row_begin = rows_->row_begin();
-  std::vector<std::vector<double>> x(2, std::vector<double>(rows_->size()));
+  std::vector<std::vector<double>> x(2);
   for (std::size_t i = 0; i < x.size(); ++i) {
-    for (std::size_t k = 0; k + 1 < row_begin.size(); ++k)
-      for (Index r = row_begin[k]; r < row_begin[k + 1]; ++r)
-        x[i][r] = uniform_pm1(kSeedOfDirections + i, static_cast<std::uint64_t>(rows_->name()[k]),
-                              static_cast<std::uint64_t>(r - row_begin[k])) /
-                  std::sqrt(rows_->diagonal()[r]);
+    x[i] = rows_->random_direction(kSeedOfDirections + i);
     factor_->damp(x[i]);
   }
   const Index count = to_index(x.size());

@@ -22,7 +22,6 @@ double regularisation_by_misfit(double misfit) {
 
 void GrowingPivots::find(const MechanismRows& joints, const SuspiciousRows& suspicious,
                          std::vector<Index>& redundant) {
-  found_ = true;
   const std::span<const double> pivot = suspicious.pivots();
   const std::vector<std::vector<Index>>& candidates = suspicious.candidates();
   std::vector<double> second(pivot.size());
@@ -45,6 +44,7 @@ void GrowingPivots::find(const MechanismRows& joints, const SuspiciousRows& susp
       redundant.push_back(row);
     }
   }
+  found_ = rows_->any(!redundant.empty());
 }
 
 bool GrowingPivots::factor_again(const MechanismRows& joints, SuspiciousRows& suspicious) {

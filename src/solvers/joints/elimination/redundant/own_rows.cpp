@@ -1,8 +1,10 @@
 #include "solvers/joints/elimination/redundant/own_rows.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "catena/base/error.hpp"
+#include "catena/base/random.hpp"
 
 namespace catena {
 
@@ -41,6 +43,16 @@ std::vector<double> OwnRows::totals(std::span<const Sum> here) const {
   for (std::size_t i = 0; i < here.size(); ++i)
     sums[i] = Sum::value_of(exact(), words.data() + i * width);
   return sums;
+}
+
+std::vector<double> OwnRows::random_direction(std::uint64_t seed) const {
+  std::vector<double> x(size());
+  for (std::size_t k = 0; k + 1 < row_begin_.size(); ++k)
+    for (Index r = row_begin_[k]; r < row_begin_[k + 1]; ++r)
+      x[r] = uniform_pm1(seed, static_cast<std::uint64_t>(name_[k]),
+                         static_cast<std::uint64_t>(r - row_begin_[k])) /
+             std::sqrt(diagonal_[r]);
+  return x;
 }
 
 std::span<const double> OwnRows::products(std::span<const double> a, std::span<const double> b) {

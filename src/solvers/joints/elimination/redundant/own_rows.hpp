@@ -1,6 +1,7 @@
 // The rows of mechanisms that are eliminated together, and sums over them.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -52,6 +53,8 @@ class OwnRows {
   std::vector<std::vector<double>> products(const MechanismRows& joints,
                                             const std::vector<std::vector<double>>& x,
                                             std::span<const Index> count) const;
+  /// Random multipliers, the same on any ranks: 1/3 a row of |x|^2_D in the mean.
+  std::vector<double> random_direction(std::uint64_t seed) const;
   /// Of velocities of rows, J: 1/2 b^T D^-1 b.
   double energy_of(std::span<const double> b) const {
     return total([&](std::size_t i) { return 0.5 * b[i] * b[i] / diagonal_[i]; });

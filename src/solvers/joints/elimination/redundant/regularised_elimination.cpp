@@ -78,15 +78,17 @@ void RegularisedElimination::factor_anew(const MechanismRows& joints) {
   if (expected && factor_as_it_is(joints)) return;
   factor_regularised(joints);
   // no pivot is smaller than it would be without the regularisation
-  if (expected || !suspicious_.may_be_clear(joints) || factor_as_it_is(joints)) return;
+  if (expected || rows_.any(!redundant_.empty()) || !suspicious_.may_be_clear(joints) ||
+      factor_as_it_is(joints))
+    return;
   factor_regularised(joints);
 }
 
-/// Collective where there are guests. Whether no pivot came near to round-off.
+/// Collective where there are guests. Whether no row may be redundant.
 bool RegularisedElimination::factor_as_it_is(const MechanismRows& joints) {
   if (factor_.cholesky().costly_pivots()) return false;
   factor_.factor(joints, kRoundOffAlone);
-  clear_ = suspicious_.find_none(joints, factor_);
+  clear_ = factor_.epsilon() <= kRoundOffAlone && suspicious_.find_none(joints, factor_);
   if (clear_) treat_redundant_rows(joints);
   return clear_;
 }

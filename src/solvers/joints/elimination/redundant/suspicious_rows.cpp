@@ -1,6 +1,7 @@
 #include "solvers/joints/elimination/redundant/suspicious_rows.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <tuple>
 
@@ -13,17 +14,21 @@ namespace catena {
 namespace {
 
 constexpr std::size_t kMostDoubtful = 4;
-/// No row is redundant where all pivots are above this without regularisation: round-off leaves a
+/// A row may be redundant where pivots are below this without regularisation: round-off leaves a
 /// redundant row's pivot some 1e-15, over the square of its part in the null vector. In long loops
 /// that part is small, and round-off adds up: of n rows, as n^(3/2).
 constexpr double kClear = 1e-9;
+/// x^T A x of unit vectors, as a sum of squares, up to which A^-1 has met a null vector: round-off
+/// of the factor, and of what it leaves of other vectors, stays below it.
+constexpr double kMetNull = 1e-14;
+constexpr std::uint64_t kSeedOfDirection = 11;
 constexpr double kClearPerRow = 1e-12;
 /// candidates^2 rows up to which null vectors are sought anew at every factorisation: some 10 ms.
 constexpr double kMaxWork = 1e6;
 
 }  // namespace
 
-SuspiciousRows::SuspiciousRows(const MechanismRows& structure, const OwnRows& rows)
+SuspiciousRows::SuspiciousRows(const MechanismRows& structure, OwnRows& rows)
     : rows_(&rows),
       tree_held_once_(
           trees_held_once(structure, rows.mechanism(), rows.n_mechanisms(), rows.guests())),
@@ -81,11 +86,32 @@ bool SuspiciousRows::may_be_clear(const MechanismRows& joints) const {
   return smallest_pivot_ > std::max(clear_, 10.0 * null_by_misfit(joints.misfit));
 }
 
-bool SuspiciousRows::find_none(const MechanismRows& joints, const RegularisedFactor& factor) {
+bool SuspiciousRows::find_none(const MechanismRows& joints, RegularisedFactor& factor) {
   read_pivots(factor);
   candidates_.assign(rows_->n_mechanisms(), {});
   most_ = 0;
-  return may_be_clear(joints);
+  return may_be_clear(joints) && !any_null(joints, factor);
+}
+
+/// Collective where there are guests. Whether A^-1 takes a random vector to a null one of some
+/// mechanism with doubtful pivots: these alone do not tell of a null vector with little on the rows
+/// that come last.
+bool SuspiciousRows::any_null(const MechanismRows& joints, RegularisedFactor& factor) {
+  std::vector<Index> asked(smallest_.size());
+  for (std::size_t m = 0; m < asked.size(); ++m)
+    asked[m] = tree_held_once_[m] == 0 && smallest_[m] < kDoubtful ? 1 : 0;
+  if (std::ranges::count(asked, 1) == 0) return false;
+  std::vector<std::vector<double>> x = {rows_->random_direction(kSeedOfDirection)};
+  for (std::size_t r = 0; r < x[0].size(); ++r) x[0][r] *= rows_->diagonal()[r];
+  factor.solve(x[0]);
+  const std::vector<std::vector<double>> energy = rows_->products(joints, x, asked);
+  std::vector<double> weighted = x[0];
+  for (std::size_t r = 0; r < weighted.size(); ++r) weighted[r] *= rows_->diagonal()[r];
+  const std::span<const double> square = rows_->products(weighted, x[0]);
+  bool any = false;
+  for (std::size_t m = 0; m < asked.size(); ++m)
+    any |= asked[m] != 0 && !(energy[m][0] > kMetNull * square[m]);
+  return any;
 }
 
 void SuspiciousRows::find(const MechanismRows& joints, const RegularisedFactor& factor) {

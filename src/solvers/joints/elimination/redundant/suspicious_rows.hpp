@@ -19,7 +19,7 @@ inline constexpr double kDoubtful = 1e-3;
 class SuspiciousRows {
  public:
   /// Collective where there are guests. `rows` must outlive it.
-  SuspiciousRows(const MechanismRows& structure, const OwnRows& rows);
+  SuspiciousRows(const MechanismRows& structure, OwnRows& rows);
 
   /// Reads pivots as they are at the first time again.
   void forget();
@@ -31,7 +31,7 @@ class SuspiciousRows {
   bool may_be_clear(const MechanismRows& joints) const;
   /// Collective where there are guests. Whether this is so by those of the last factor, regularised
   /// by round-off alone: then there are no candidates.
-  bool find_none(const MechanismRows& joints, const RegularisedFactor& factor);
+  bool find_none(const MechanismRows& joints, RegularisedFactor& factor);
   /// Collective where there are guests. All mechanisms but those with a mark on any rank are looked
   /// at again only below a third of their smallest pivot.
   void note_genuine(std::span<const char> but);
@@ -48,10 +48,11 @@ class SuspiciousRows {
  private:
   void pass_independent(const MechanismRows& joints);
   void gather(std::size_t suspicious);
+  bool any_null(const MechanismRows& joints, RegularisedFactor& factor);
 
-  const OwnRows* rows_;
+  OwnRows* rows_;
   std::vector<char> tree_held_once_;  ///< per mechanism
-  double clear_;                      ///< pivots above this are no redundant row's
+  double clear_;                      ///< pivots up to this may be a redundant row's
   std::vector<double> pivot_;
   double smallest_pivot_ = 1.0;
   /// Per mechanism its smallest pivot, when they were last read, and the one below which pivots
