@@ -311,17 +311,6 @@ void add_thread_friction(const Joint& j, BlockWriter& write) {
   });
 }
 
-/// Whether a limit at distance g, m or rad, which is approached with `speed` at the most may be
-/// reached within the step.
-bool in_reach(double g, double speed, bool angular, const JointStep& step, const Model& model) {
-  constexpr double kAngle = 0.05;  // rad
-  const double h = step.h;
-  const double slack =
-      angular ? kAngle
-              : 2.0 * h * h * model.gravity_at(step.time).norm() + margin_of_no_pair(model.contact);
-  return !(g > 2.0 * h * std::abs(speed) + slack);
-}
-
 /// The nearer limit; its row's velocity opens it.
 void add_limit(const Joint& j, std::size_t i, BlockWriter& write) {
   const JointAxis& axis = j.constants.axis[i];
@@ -330,7 +319,11 @@ void add_limit(const Joint& j, std::size_t i, BlockWriter& write) {
   const double above = coordinate - axis.lower, below = axis.upper - coordinate;
   const double sign = above <= below ? 1.0 : -1.0;
   const double g = std::min(above, below), speed = sign * speed_of_axis(j, i);
-  if (!in_reach(g, speed, angular, j.step, j.model)) return;
+  constexpr double kAngle = 0.05;  // rad
+  const double slack = angular ? kAngle
+                               : 2.0 * h * h * j.model.gravity_at(j.step.time).norm() +
+                                     margin_of_no_pair(j.model.contact);
+  if (g > 2.0 * h * std::abs(speed) + slack) return;
   RowTerms terms = position_law(j.step, joint_softness(j.constants, angular)).at(g, speed);
   if (g > 0.0) terms.q = -g / h;
   const bool impact =
@@ -467,15 +460,12 @@ std::size_t JointBlockWriter::add(const JointConstants& joint, const JointState&
   return write.n_made;
 }
 
-bool JointBlockWriter::is_plain(const JointConstants& joint, const JointState& last,
-                                const PlainJointPoses& at) const {
-  if (joint.erp >= 0.0 || model_.planar || model_.periodic.any()) return false;
-  if (joint.type != JointType::revolute) return joint.type == JointType::spherical;
-  const JointAxis& axis = joint.axis[0];
-  if (axis.motor != MotorKind::none || axis.friction > 0.0) return false;
-  if (!axis.limited()) return true;
-  const double angle = last.angle[0], g = std::min(angle - axis.lower, axis.upper - angle);
-  return !in_reach(g, (at.twist[1]->w - at.twist[0]->w).norm(), true, (*impl_)->step, model_);
+bool JointBlockWriter::is_plain(const JointConstants& joint) const {
+  const bool plain_type =
+      joint.type == JointType::spherical ||
+      (joint.type == JointType::revolute && joint.axis[0].motor == MotorKind::none &&
+       !(joint.axis[0].friction > 0.0) && !joint.axis[0].limited());
+  return plain_type && !(joint.erp >= 0.0) && !model_.planar && !model_.periodic.any();
 }
 
 std::size_t JointBlockWriter::add_plain(const JointConstants& joint, const PlainJointPoses& at,

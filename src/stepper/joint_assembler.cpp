@@ -99,19 +99,6 @@ void JointAssembler::place(const std::array<Index, kJointBodies>& body, const Lo
   }
 }
 
-PlainJointPoses JointAssembler::plain_poses_of(const std::array<Index, kJointBodies>& body,
-                                               const LocalBodies& local) {
-  static const Pose kWorld;
-  static const Twist kAtRest;
-  PlainJointPoses at{{&kWorld, &kWorld}, {&kAtRest, &kAtRest}};
-  for (std::size_t i = 0; i < 2; ++i) {
-    if (body[i] == kNoIndex) continue;
-    at.pose[i] = &local.state[body[i]].pose;
-    at.twist[i] = &local.twist(body[i]);
-  }
-  return at;
-}
-
 JointPoses JointAssembler::poses_of(const std::array<Index, kJointBodies>& body,
                                     const LocalBodies& local) {
   JointPoses poses;
@@ -162,9 +149,8 @@ void JointAssembler::add_blocks(const Bodies& bodies, const State& state, const 
       const std::array<Index, kJointBodies>& body = set.joint_bodies[j];
       const JointConstants& joint = bodies.joints[j];
       std::size_t made = 0;
-      const PlainJointPoses at = plain_poses_of(body, set.bodies);
-      if (writer_.is_plain(joint, state.joints[j], at)) {
-        made = add_plain(joint, body, at, set.bodies, j);
+      if (writer_.is_plain(joint)) {
+        made = add_plain(joint, body, set.bodies, j);
       } else {
         place(body, set.bodies, poses);
         made = add_joint(joint, state.joints[j], body, poses, set.bodies, j, step);
@@ -184,8 +170,15 @@ void JointAssembler::add_blocks(const Bodies& bodies, const State& state, const 
 /// Of a joint of which nothing but its rows is asked. Returns how many blocks there are then.
 std::size_t JointAssembler::add_plain(const JointConstants& joint,
                                       const std::array<Index, kJointBodies>& body,
-                                      const PlainJointPoses& at, const LocalBodies& local,
-                                      std::size_t j) {
+                                      const LocalBodies& local, std::size_t j) {
+  static const Pose kWorld;
+  static const Twist kAtRest;
+  PlainJointPoses at{{&kWorld, &kWorld}, {&kAtRest, &kAtRest}};
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (body[i] == kNoIndex) continue;
+    at.pose[i] = &local.state[body[i]].pose;
+    at.twist[i] = &local.twist(body[i]);
+  }
   JointMisfit misfit;
   const std::size_t made = writer_.add_plain(joint, at, body, to_index(j), misfit);
   note_misfit(joint, misfit, body, local);

@@ -77,28 +77,6 @@ TEST(JointDrives, MoreOfThemThanADenseMatrixTakesMoveABeamAlikeOnAnyNumberOfRank
   EXPECT_NEAR(-alone.back(), fall, 1e-6 * fall);
 }
 
-TEST(JointDrives, LimitsOutOfReachChangeNoBit) {
-  const auto swinging = [](const std::string& limits) {
-    return "bodies:\n"
-           "  - {name: arm, mass: 1, inertia: [0.01, 0.1, 0.1], position: [0.5, 0, 0]}\n"
-           "  - {name: bob, mass: 2, inertia: [0.15, 0.2, 0.15], position: [1.5, 0, 0]}\n"
-           "joints:\n"
-           "  - {name: a, type: revolute, between: [world, arm], at: [0, 0, 0], axis: [0, 1, 0]" +
-           limits +
-           "}\n"
-           "  - {name: b, type: revolute, between: [arm, bob], at: [1, 0, 0], axis: [0, 1, 0]" +
-           limits + "}\ntime: {step: 2 ms, end: 1}\n";
-  };
-  double misfit = 0.0;
-
-  const std::vector<double> far =
-      positions(Communicator::world(), swinging(", limits: [-3, 3]"), 150, misfit);
-  const std::vector<double> none = positions(Communicator::world(), swinging(""), 150, misfit);
-
-  EXPECT_EQ(far, none);
-  EXPECT_LT(none.back(), -0.1);
-}
-
 TEST(ChainOnPile, HoldsItsJointsToTheProjectionWithAHeavyLastLink) {
   // a small form of configs/studies/mixed.yaml
   const std::string text =

@@ -184,11 +184,9 @@ class JointBlockWriter {
   std::size_t add(const JointConstants& joint, const JointState& last,
                   const JointGeometry& geometry, const JointPoses& at,
                   const std::array<Index, kJointBodies>& body, Index joint_index);
-  /// Whether the next is for add_plain(): a spherical joint or a revolute one without motor and
-  /// friction, whose limits, if it has any, are out of reach of the step however it turns, in space
-  /// without periods, and not of ODE's form.
-  bool is_plain(const JointConstants& joint, const JointState& last,
-                const PlainJointPoses& at) const;
+  /// Whether the next is for add_plain(): a spherical joint or a revolute one without limits, motor
+  /// and friction, in space without periods, and not of ODE's form.
+  bool is_plain(const JointConstants& joint) const;
   /// What add(), joint_geometry() and joint_misfit() do together, at once.
   std::size_t add_plain(const JointConstants& joint, const PlainJointPoses& at,
                         const std::array<Index, kJointBodies>& body, Index joint_index,

@@ -108,8 +108,6 @@ class JointAssembler {
  private:
   static void place(const std::array<Index, kJointBodies>& body, const LocalBodies& local,
                     JointPoses& poses);
-  static PlainJointPoses plain_poses_of(const std::array<Index, kJointBodies>& body,
-                                        const LocalBodies& local);
   static JointPoses poses_of(const std::array<Index, kJointBodies>& body, const LocalBodies& local);
   static double row_slip(const ConstraintProblem& problem, std::size_t k, Index r,
                          std::span<const double> impulses, std::span<const double> twists);
@@ -122,7 +120,7 @@ class JointAssembler {
                         const std::array<Index, kJointBodies>& body, const JointPoses& poses,
                         const LocalBodies& local, std::size_t j, const JointStep& step);
   std::size_t add_plain(const JointConstants& joint, const std::array<Index, kJointBodies>& body,
-                        const PlainJointPoses& at, const LocalBodies& local, std::size_t j);
+                        const LocalBodies& local, std::size_t j);
   void note_misfit(const JointConstants& joint, const JointMisfit& own,
                    const std::array<Index, kJointBodies>& body, const LocalBodies& local);
   void note_drift(const JointConstants& joint, const JointMisfit& own, double length);
