@@ -1,6 +1,6 @@
 // Eigen's large functions on matrices of double: where this header is seen they are not compiled
-// again, but taken from eigen_kernels.cpp. It stands among the precompiled headers alone
-// (CMakeLists.txt): it saves time of compilation, and changes no result.
+// again, but taken from eigen_kernels.cpp. Both are part of builds with CATENA_PRECOMPILE alone
+// (CMakeLists.txt): they save time of compilation, and change no result.
 #pragma once
 
 #include <Eigen/Dense>
