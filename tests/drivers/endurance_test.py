@@ -4,7 +4,9 @@
     endurance_test.py SCRIPT
 """
 import importlib.util
+import os
 import sys
+import tempfile
 
 try:
     import numpy as np
@@ -27,6 +29,13 @@ def wrong_of_memory(verdict):
     flat = 55 + 2.4 * np.minimum(steps / 2000, 1)
     cases = [(True, steps, flat), (False, steps, flat + 1e-4 * np.maximum(steps - 2000, 0)), (False, steps[:950], flat[:950])]
     return [k for k, (right, at, mb) in enumerate(cases) if verdict(np.column_stack([at, mb]), 40000)[0] != right]
+
+
+def step_in(step_of, text):
+    with tempfile.TemporaryDirectory() as directory:
+        with open(os.path.join(directory, "series.csv"), "w") as series:
+            series.write(text)
+        return step_of(series.name)
 
 
 def main():
@@ -52,6 +61,11 @@ def main():
     if told != (False, "1; other, besides 1 of overlaps up to 2 % of a radius"):
         wrong.append(told)
     wrong += ["memory %d" % k for k in wrong_of_memory(script.memory_verdict)]
+    # the last row that is whole, and none where there is the head alone
+    head = "time [s],step,energy [J]\n"
+    for right, text in ((20, head + "0.01,10,1\n0.02,20,1\n"), (20, head + "0.02,20,1\n0.03,3"), (0, head), (0, "")):
+        if step_in(script.step_of, text) != right:
+            wrong.append("step of %r" % text)
     if wrong:
         print("wrong:", wrong)
     return 1 if wrong else 0
