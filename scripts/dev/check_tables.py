@@ -10,7 +10,7 @@ import pathlib
 import re
 import sys
 
-from check_links import FENCED, PAGES, blanked
+from check_links import FENCED, INDENTED, PAGES, blanked
 
 DASHES = re.compile(r"\|(?: *:?-+:? *\|)+")
 BAR = re.compile(r"(?<!\\)\|")
@@ -22,9 +22,12 @@ def cells(row):
 
 def faults_of(text):
     """Lines and faults of a page's tables."""
-    lines = FENCED.sub(blanked, text).splitlines()
+    for code in (FENCED, INDENTED):
+        text = code.sub(blanked, text)
+    lines = text.splitlines()
     width = 0
     for i, line in enumerate(lines):
+        line = line.strip()
         if not line.startswith("|"):
             width = 0
         elif width == 0:
