@@ -35,6 +35,20 @@ void find_work(Rows rows, const ConstraintProblem& problem, Index k, const doubl
   }
 }
 
+/// The largest of |G V_free| over the first n rows of general block k.
+template <class Rows>
+double free_speed(Rows rows, const ConstraintProblem& problem, Index k, int n) {
+  const GeneralBlocks& blocks = problem.blocks;
+  std::array<double, kJointRows> u{};
+  for (auto j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
+    const double* v = problem.bodies.free_velocity.data() + Offset{6} * blocks.body[j];
+    row_kernels::add_slip(rows, blocks.jacobian.data() + blocks.jacobian_begin[j], v, u.data());
+  }
+  double largest = 0.0;
+  for (int r = 0; r < n; ++r) largest = std::max(largest, std::abs(u[r]));
+  return largest;
+}
+
 /// Books the work of a row that is a limit, a motor with a bound, or friction.
 void add_drive_work(JointRowKind part, double work, AuditTerms& audit) {
   if (part == JointRowKind::motor)
@@ -79,6 +93,7 @@ PassiveWork JointAssembler::add_work(const ConstraintProblem& problem,
         kept += done;
         passive.work += done;
         passive.impulses += size;
+        passive.speed = std::max(passive.speed, free_speed(rows, problem, k, geometric));
       });
     }
   }

@@ -415,8 +415,10 @@ void SemiImplicitStepper::advance_poses(const Bodies& bodies, State& state) {
   state.time = static_cast<double>(state.step) * settings_.step;
 }
 
-void SemiImplicitStepper::note_passive_work(const Bodies& bodies, const State& state) {
-  // a velocity is round-off below this share of what gravity adds in a step
+/// `speed`: that of PassiveWork over all ranks.
+void SemiImplicitStepper::note_passive_work(const Bodies& bodies, const State& state,
+                                            double speed) {
+  // a velocity is round-off below this share of what gravity and other forces add in a step
   constexpr double kRoundOff = 1e-6;
   report_.passive_work = 0.0;
   report_.working_joint = kNoBody;
@@ -425,8 +427,8 @@ void SemiImplicitStepper::note_passive_work(const Bodies& bodies, const State& s
   comm_.sum(sums);
   constexpr double kKept = 1.0 - 1.0 / kWorkWindow;
   passive_work_ = kKept * passive_work_ + sums[0];
-  passive_floor_ = kKept * passive_floor_ +
-                   kRoundOff * settings_.step * model_.gravity_at(state.time).norm() * sums[1];
+  const double added = std::max(settings_.step * model_.gravity_at(state.time).norm(), speed);
+  passive_floor_ = kKept * passive_floor_ + kRoundOff * added * sums[1];
   most_kinetic_ = std::max(most_kinetic_, report_.kinetic);
   if (!(std::abs(passive_work_) > passive_floor_)) return;
   report_.passive_work = passive_work_;
@@ -479,13 +481,13 @@ void SemiImplicitStepper::record(const Bodies& bodies, State& state) {
   report_.contacts = counts[0];
   report_.stiffened = counts[1];
   report_.cords_held = counts[2];
-  note_passive_work(bodies, state);
   const StepContacts::Sunk sunk = contacts_.deepest_sunk(*problem_, impulses_, contact_set_.bodies,
                                                          model_.gravity_at(state.time).norm());
-  std::array<double, 6> largest = {
+  std::array<double, 7> largest = {
       contacts_.overlaps().deepest, joints_.misfit().linear, joints_.misfit().angular,
-      tension_.largest(),           joints_.drift(),         sunk.overlap};
+      tension_.largest(),           joints_.drift(),         sunk.overlap, passive_.speed};
   comm_.max(largest);
+  note_passive_work(bodies, state, largest[6]);
   report_.penetration = largest[0];
   note_overlaps();
   report_.misfit = {largest[1], largest[2]};

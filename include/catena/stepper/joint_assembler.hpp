@@ -25,6 +25,7 @@ double joint_length(const JointConstants& joint, const std::array<Index, kJointB
 struct PassiveWork {
   double work = 0.0;      ///< J
   double impulses = 0.0;  ///< sum of |lambda|, N s (N m s)
+  double speed = 0.0;     ///< largest of |G V_free|, m/s (rad/s)
 };
 
 /// Rows of this rank's joints in the problem, and what becomes of their impulses. Joints are those
