@@ -51,11 +51,12 @@ void Breaking::note(const TimeStepper& stepper, const Bodies& bodies, State& sta
     const BreakLimits& limits = model_.break_limits[joint.breaking];
     const JointReaction reaction = stepper.joint_reaction(j);
     BrokenJoint load = load_of(joint, state.joints[j], reaction, step_);
-    const auto stored = [&] { return stepper.joint_energy(bodies, state, j); };
-    if (!exceeds(load, reaction.impulse / step_, axis_of(bodies, state, j), limits) &&
-        !(limits.energy < BreakLimits::kNone && stored() > limits.energy))
-      continue;
-    load.energy = stored();
+    const bool exceeded =
+        exceeds(load, reaction.impulse / step_, axis_of(bodies, state, j), limits);
+    // what most joints store is not asked for
+    if (!exceeded && !(limits.energy < BreakLimits::kNone)) continue;
+    load.energy = stepper.joint_energy(bodies, state, j);
+    if (!exceeded && !(load.energy > limits.energy)) continue;
     load.step = state.step;
     load.time = state.time;
     state.broken.push_back(load);

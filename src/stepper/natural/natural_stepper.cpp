@@ -612,8 +612,8 @@ std::array<double, 3> NaturalStepper::joint_rates(const Bodies& bodies, const St
   return impl_->angles.rates(bodies, state, impl_->set, j);
 }
 
-double NaturalStepper::joint_energy(const Bodies& bodies, const State& state, std::size_t j) const {
-  return impl_->angles.stored_energy(bodies, state, impl_->set, j);
+double NaturalStepper::joint_energy(const Bodies&, const State&, std::size_t) const {
+  return 0.0;  // joints with a compliance are refused
 }
 
 const ConstraintProblem& NaturalStepper::problem() const { return impl_->problem; }
