@@ -7,6 +7,7 @@
 #include "catena/base/sort_unique.hpp"
 #include "catena/base/text.hpp"
 #include "catena/comm/directory.hpp"
+#include "catena/constraints/contact_stiffness.hpp"
 #include "catena/stepper/semi_implicit_stepper.hpp"
 
 namespace catena {
@@ -98,7 +99,12 @@ void relax_overlaps(const Communicator& comm, const Model& model, EarlierRun& ea
       KeyedImpulse& impulse = state.impulses[kept.old];
       const double much =
           excess(kept, stiff->contact(k).normal, earlier.before().time.step, impulse, change);
-      if (!rigid) impulse.start_overlap += much;
+      if (rigid) continue;
+      impulse.start_overlap += much;
+      // as if the last step had ended with the law of this run
+      const double counted = -kept.gap - impulse.start_overlap;
+      impulse.elastic_energy =
+          kept.given.normal > 0.0 ? ContactStiffness::energy(kept.given, counted) : 0.0;
     } else if (kept.old == kNoIndex && fresh && kept.gap < 0.0 && (is_new(a) || is_new(b))) {
       more.push_back({.key = kept.key, .start_overlap = -kept.gap});
     }
