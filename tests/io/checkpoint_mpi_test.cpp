@@ -96,7 +96,9 @@ struct Scene {
                                   vector(id, 60 + 3 * part),
                                   vector(id, 80 + 3 * part),
                                   number(id, 86 + part),
-                                  number(id, 88 + part)});
+                                  number(id, 88 + part),
+                                  number(id, 90 + part),
+                                  number(id, 92 + part)});
       if (id % 4 == 0)
         state.couples.push_back({{id, id + 4, 0, 0}, vector(id, 70), vector(id, 73)});
       if (id % 3 == 2) state.motions.push_back({id, start_of(id)});

@@ -36,6 +36,7 @@ Scene scene_with_impulses(const Communicator& comm, const Lattice& lattice,
     i.tangent_compliance = 4.0 + static_cast<double>(i.key.a);
     i.start_overlap = 5.0 + static_cast<double>(i.key.b);
     i.shift = 7.0 + static_cast<double>(i.key.a);
+    i.elastic_energy = 8.0 + static_cast<double>(i.key.b);
     if ((i.key.a + i.key.b) % 3 == 0)
       scene.state.couples.push_back({i.key, 2.0 * i.impulse, 6.0 * i.impulse});
   }

@@ -50,6 +50,7 @@ TEST(StateHash, EveryMemberCounts) {
       [](Scene& s) { s.state.impulses[0].tangent_compliance = 1e-9; },
       [](Scene& s) { s.state.impulses[0].start_overlap = 1e-9; },
       [](Scene& s) { s.state.impulses[0].shift = 1e-9; },
+      [](Scene& s) { s.state.impulses[0].elastic_energy = 1e-9; },
       [](Scene& s) { s.state.impulses[0].key.feature = 1; },
       [](Scene& s) { s.state.impulses[0].key.part = 1; },
       [](Scene& s) { s.state.impulses.pop_back(); },
