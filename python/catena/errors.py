@@ -10,7 +10,7 @@ class CatenaError(Exception):
     """What went wrong, where, and what to do.
 
     `found` is what was found, `path` the key of the case or the file concerned (empty where there is none),
-    `remedy` what to do (the same), `exit_code` the program's code of docs/cli.md (0 where it was not run), `place`
+    `remedy` what to do (the same), `exit_code` the code of docs/cli.md that says it (0 where none does), `place`
     where a key stands in a case's file ("pile.yaml:3:5"; empty where there is no file).
 
     >>> str(CatenaError("unknown key", "solver.max_sweep", "did you mean solver.max_iterations?"))

@@ -240,7 +240,7 @@ class Joint:
             some = ", ".join(list(table.name)[:10]) if len(table) else ""
             dots = ", ..." if len(table) > 10 else ""
             raise CatenaError(f"no joint {name}; there are {len(table)}" + (f": {some}{dots}" if some else ""),
-                              result.path)
+                              result.path, exit_code=3)
         row = rows[0]
         self.name, self.type = name, str(table.type[row])
         pair = np.asarray(table.bodies)[row]
@@ -376,7 +376,8 @@ class Result:
         """Columns of a probe, `time` and `step` among them."""
         if name not in self.probes:
             raise CatenaError("no such probe", name,
-                              "there are " + ", ".join(self.probes) if self.probes else "the case has none")
+                              "there are " + ", ".join(self.probes) if self.probes else "the case has none",
+                              exit_code=3)
         return self._columns(f"probe {name}", f"probes/{name}", self.path / "probes" / f"{name}.csv")
 
     @functools.cached_property

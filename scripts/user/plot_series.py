@@ -202,6 +202,9 @@ def main():
     except CatenaError as e:
         print(e, file=sys.stderr)
         sys.exit(e.exit_code or 5)
+    except OSError as e:
+        print("%s: %s" % (e.filename or args.output or args.result, e.strerror or e), file=sys.stderr)
+        sys.exit(5)
 
 
 if __name__ == "__main__":

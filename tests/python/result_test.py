@@ -115,7 +115,8 @@ class ResultTest(Case):
         joint = self.result.joint("hinge")
         self.assertEqual((joint.type, joint.bodies, joint.force.unit), ("spherical", ("world", "bob"), "N"))
         np.testing.assert_allclose(joint.force[-1], [0, 0, 2 * G], atol=1e-6)
-        self.refused("no joint door; there are 1: hinge", lambda: self.result.joint("door"))
+        error = self.refused("no joint door; there are 1: hinge", lambda: self.result.joint("door"))
+        self.assertEqual(error.exit_code, 3)
 
     def test_snapshots_are_found_by_time_and_step(self):
         self.assertEqual(self.result.snapshot(0.3).step, 125)
@@ -153,7 +154,8 @@ class ResultTest(Case):
                 f.create_dataset(f"probes/load/{name}", data=values).attrs["unit"] = unit
         probe = catena.Result(out).probe("load")
         self.assertEqual((list(probe.force_z_mean), probe.units), ([1.0, 2.0], {"force_z_mean": "N", "time": "s"}))
-        self.refused("no such probe; there are load", lambda: catena.Result(out).probe("push"))
+        error = self.refused("no such probe; there are load", lambda: catena.Result(out).probe("push"))
+        self.assertEqual(error.exit_code, 3)
 
     def test_pictures_show_forces(self):
         if not (importlib.util.find_spec("vtk") and (os.environ.get("DISPLAY") or shutil.which("Xvfb"))):

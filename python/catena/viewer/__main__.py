@@ -53,7 +53,7 @@ def main() -> int:
         print(error, file=sys.stderr)
         return error.exit_code or 5
     except OSError as error:
-        print(f"{error.filename}: {error.strerror}", file=sys.stderr)
+        print(f"{error.filename or arguments.result}: {error.strerror or error}", file=sys.stderr)
         return 5
     return 0
 
