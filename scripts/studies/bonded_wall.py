@@ -12,8 +12,8 @@ they broke. `balance` is kinetic + potential + elastic energy of the contacts le
 gone; `unexplained` is that over the kinetic energy that is gone. Pieces are what the bonds that are left hold together.
 --read DIR takes a run that is there, whose joints are all of one generator `bonds`, between bodies of one size (a bond
 is taken to be halfway between their centres); step, gravity and compliances are those of the case that its bodies.h5
-holds. The exit code is 1 where at the end more than a hundredth of that energy is
-unexplained, the contacts' jumps are more than a tenth of it, or more is in the bonds than they took: let --end be
+holds. Its snapshots have to begin at step 0 and to have the same bodies. The exit code is 1 where at the end more than
+a hundredth of that energy is unexplained, the contacts' jumps are more than a tenth of it, or more is in the bonds than they took: let --end be
 after the hit.
 """
 
@@ -103,11 +103,16 @@ def read(directory):
         bond_id = file["joints/id"][()]
         step_size, gravity, compliance = read_case(file["provenance"].attrs["config"], directory)
     blocks = np.isin(bodies["id"], bonds)  # what bonds join at the start
-    start = at_start = None
+    start = at_start = all_ids = None
     for path in sorted((directory / "snapshots").glob("*.h5")):
         step = int(path.stem)
         with h5py.File(path) as file:
             ids = file["bodies/id"][()]
+            if all_ids is None and step > 0:
+                sys.exit(f"{directory}: its first snapshot is of step {step}: what bonds hold is reckoned from step 0")
+            all_ids = ids if all_ids is None else all_ids
+            if not np.array_equal(ids, all_ids):
+                sys.exit(f"{directory}: the bodies of step {step} are not those of the start: some came or left")
             row = np.searchsorted(bodies["id"], ids)
             m, inertia = bodies["mass"][row], bodies["inertia"][row]
             x, v, q, w = (file["bodies/" + name][()]
