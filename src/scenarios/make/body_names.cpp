@@ -95,7 +95,7 @@ void check_body_name(SettingsVisitor& visit, const BodyNames& names, std::string
 void check_between(SettingsVisitor& visit, const BodyNames& names, bool more,
                    const std::vector<std::string>& between) {
   if (between.empty())
-    return visit.reject("between", "missing", "give two bodies, for example [world, arm]");
+    return visit.reject("between", "missing or empty", "give two bodies, for example [world, arm]");
   if (between.size() < 2 || (between.size() > 2 && !more)) {
     visit.reject("between", "needs two bodies, found " + std::to_string(between.size()),
                  "for example [world, arm]");
