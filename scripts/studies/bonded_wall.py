@@ -13,8 +13,8 @@ gone; `unexplained` is that over the kinetic energy that is gone. Pieces are wha
 --read DIR takes a run that is there, whose joints are all of one generator `bonds`, between bodies of one size (a bond
 is taken to be halfway between their centres); step, gravity and compliances are those of the case that its bodies.h5
 holds. Its snapshots have to begin at step 0 and to have the same bodies. The exit code is 1 where at the end more than
-a hundredth of that energy is unexplained, the contacts' jumps are more than a tenth of it, or more is in the bonds than they took: let --end be
-after the hit.
+a hundredth of that energy is unexplained, the contacts' jumps are more than a tenth of it, or more is in the bonds than
+they took: let --end be after the hit.
 """
 
 import argparse
