@@ -483,9 +483,13 @@ void SemiImplicitStepper::record(const Bodies& bodies, State& state) {
   report_.cords_held = counts[2];
   const StepContacts::Sunk sunk = contacts_.deepest_sunk(*problem_, impulses_, contact_set_.bodies,
                                                          model_.gravity_at(state.time).norm());
-  std::array<double, 7> largest = {
-      contacts_.overlaps().deepest, joints_.misfit().linear, joints_.misfit().angular,
-      tension_.largest(),           joints_.drift(),         sunk.overlap, passive_.speed};
+  std::array<double, 7> largest = {contacts_.overlaps().deepest,
+                                   joints_.misfit().linear,
+                                   joints_.misfit().angular,
+                                   tension_.largest(),
+                                   joints_.drift(),
+                                   sunk.overlap,
+                                   passive_.speed};
   comm_.max(largest);
   note_passive_work(bodies, state, largest[6]);
   report_.penetration = largest[0];

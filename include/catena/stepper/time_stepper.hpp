@@ -129,8 +129,8 @@ struct StepReport {
   double tension = 0.0;         ///< largest h^2 K over I (GeometricStiffness)
   std::int64_t cords_held = 0;  ///< rods and ropes whose tension was held back (Cords)
   /// Work of rigid passive joints over the last steps (kWorkWindow), J, which should be none, 0
-  /// where it is round-off beside what gravity and other forces add to velocities, and, where it is more than
-  /// kNotableWork of the largest kinetic energy so far, the joint that did most of it.
+  /// where it is round-off beside what gravity and other forces add to velocities, and, where it is
+  /// more than kNotableWork of the largest kinetic energy so far, the joint that did most of it.
   double passive_work = 0.0;
   GlobalId working_joint = kNoBody;
   Vec3 projection_momentum = Vec3::Zero();  ///< what it changed, angular, kg m^2/s
