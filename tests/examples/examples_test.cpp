@@ -339,7 +339,7 @@ TEST(WheelOnSoil, SinksInRollsOnAndIsBraked) {
   const double bottom = stopped.pose.p.z() - 0.2;
   std::printf("wheel: its bottom %.1f mm below the bed's %.1f mm\n", 1e3 * (bed - bottom),
               1e3 * bed);
-  EXPECT_LT(bottom, bed - 2e-3);  // it has sunk in
+  EXPECT_LT(bottom, bed - 0.04);  // it has sunk in by more than a grain (by three seen)
   EXPECT_GT(bottom, 0.02);        // and not to the floor
 }
 
