@@ -14,9 +14,9 @@ constexpr Index kMaxRowsNamed = 20000;
 constexpr int kRefinements = 8;
 constexpr std::size_t kNamed = 100;
 
-/// Where no row may be redundant, A is factored as it is. Else suspicious rows go one of three ways:
-/// where they are too many for null vectors, by their growing pivots; where what the regularisation
-/// takes for null can be seen to be null, by damped solves; else by null vectors.
+/// Where no row may be redundant, A is factored as it is. Else suspicious rows go one of three
+/// ways: where they are too many for null vectors, by their growing pivots; where what the
+/// regularisation takes for null can be seen to be null, by damped solves; else by null vectors.
 class RegularisedElimination final : public JointElimination {
  public:
   /// Collective where there are guests; these are not among the rows here.
