@@ -123,7 +123,7 @@ def read(directory):
             held = file["joints/id"][()]
             broken = len(file["broken/id"]) if "broken" in file else 0
         if not np.isin(held, bond_id).all():
-            sys.exit(f"{directory}: bodies.h5 is of a resume and lacks bonds that broke before: read an unbroken run")
+            sys.exit(f"{directory}: bodies.h5 lacks bonds that the snapshot of step {step} has")
         if step == 0:  # joints are written from the first step on
             held, at_start = bond_id, Bonds(compliance, x, turn)
         ends = np.searchsorted(ids, bonds[np.searchsorted(bond_id, held)])

@@ -365,6 +365,31 @@ TEST_F(ResultDirectory, JointsThatLeftKeepTheirRowsWhereBodiesComeAndGo) {
     EXPECT_EQ(id[i], static_cast<std::int64_t>(3 * i + 2));
 }
 
+TEST_F(ResultDirectory, JointsThatBrokeBeforeAResumeKeepTheirRows) {
+  SmallRun run(comm_);
+  run.add_joints(comm_);
+  run.model.break_limits.emplace_back();
+  ResultWriter whole = writer();
+  whole.write_bodies(run.model, run.bodies);
+  const std::string before = bytes_of(directory_ + "/bodies.h5");
+  // what all ranks kept comes to the last one, as in a run that goes on with other ranks
+  const std::vector<std::byte> own = whole.kept();
+  const bool last = comm_.rank() == comm_.size() - 1;
+  std::vector<Parcel> parcels;
+  parcels.push_back({comm_.size() - 1, own});
+  std::vector<std::vector<std::byte>> kept;
+  for (Parcel& parcel : comm_.exchange(std::move(parcels))) kept.push_back(std::move(parcel.bytes));
+  EXPECT_EQ(kept.size(), last ? static_cast<std::size_t>(comm_.size()) : 0u);
+
+  std::erase_if(run.bodies.joints, [](const JointConstants& j) { return j.id % 2 == 0; });
+  ResultWriter resumed{comm_, directory_, whole.provenance(), kColumns, 12, kept};
+  resumed.write_bodies(run.model, run.bodies);
+
+  if (comm_.rank() == 0) {
+    EXPECT_EQ(bytes_of(directory_ + "/bodies.h5"), before);
+  }
+}
+
 /// A heap of spheres and boxes on a floor that falls apart: what the scripts' tests draw.
 TEST_F(ResultDirectory, ResultForTheScriptsIsWritten) {
   directory_ = "scripts_np" + std::to_string(comm_.size());

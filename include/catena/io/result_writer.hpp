@@ -78,7 +78,7 @@ class ResultWriter {
 
   /// bodies.h5: constants of all bodies and joints, and the provenance. With `flow`, where bodies
   /// come and go, snapshots hold mass and size as well, and the file may be written anew: rows of
-  /// bodies that it held stay. Collective.
+  /// bodies and joints that it held stay, also of joints that have broken since. Collective.
   void write_bodies(const Model& model, const Bodies& bodies, bool flow = false);
   /// snapshots/<state.step, 8 digits>.h5. Contacts and joints are this rank's; they may be empty.
   ///
@@ -101,7 +101,8 @@ class ResultWriter {
   /// the names of snapshots that cannot be read and are left out.
   std::vector<std::string> finish();
   /// What a checkpoint must keep of this rank, so that a resumed run writes bodies.h5 as this one
-  /// would: rows of bodies that may have left. Empty where no bodies come and go.
+  /// would: rows of bodies that may have left, and of joints that may have broken. Empty where
+  /// nothing comes, goes or breaks.
   std::vector<std::byte> kept() const;
 
   const std::string& directory() const;

@@ -101,10 +101,11 @@ struct ResultWriter::Impl {
   Provenance provenance;
   RowFile series;  ///< these on rank 0
   std::vector<RowFile> probes;
-  bool flow = false;  ///< bodies come and go
+  bool flow = false;    ///< bodies come and go
+  bool breaks = false;  ///< joints may break
   std::vector<ConstantsRow>
       written;  ///< this rank's rows of bodies.h5, if it is to be written anew
-  std::vector<JointRow> written_joints;      ///< and those of joints
+  std::vector<JointRow> written_joints;      ///< and those of joints, also where these break
   bool jointed = false;                      ///< bodies.h5 has joints, and so have all snapshots
   hdf5::PendingRows later;                   ///< rows of snapshots in the background
   std::unique_ptr<BackgroundWrite> pending;  ///< of the last snapshot, if it is not whole yet
@@ -181,7 +182,7 @@ const Provenance& ResultWriter::provenance() const { return impl_->provenance; }
 
 std::vector<std::byte> ResultWriter::kept() const {
   Packer out;
-  if (impl_->flow) {
+  if (impl_->flow || impl_->breaks) {
     out.put_list(impl_->written);
     out.put_list(impl_->written_joints);
   }
@@ -227,6 +228,7 @@ void write_constant_numbers(hdf5::File& file, const std::vector<ConstantsRow>& r
 void ResultWriter::write_bodies(const Model& model, const Bodies& bodies, bool flow) {
   const Communicator& comm = impl_->comm;
   impl_->flow = flow;
+  impl_->breaks = !model.break_limits.empty();
   std::vector<ConstantsRow> rows;
   for (const BodyConstants& body : bodies.constants) rows.push_back(constants_row(body));
   if (comm.rank() == 0)
@@ -246,7 +248,7 @@ void ResultWriter::write_bodies(const Model& model, const Bodies& bodies, bool f
   const JointRows joints = joint_rows(comm, model, bodies, impl_->written_joints);
   impl_->jointed = joints.range.total > 0;
   impl_->written_joints.clear();
-  if (flow) impl_->written_joints = joints.rows;
+  if (flow || impl_->breaks) impl_->written_joints = joints.rows;
   for (JointRow& row : impl_->written_joints) row.written = 1;
 
   std::size_t longest = 1;
