@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Cholesky>
+#include <memory>
 #include <numeric>
 #include <set>
 
@@ -9,6 +10,7 @@
 #include "joint_elimination_scenes.hpp"
 #include "solvers/joints/dissection/front_tree.hpp"
 #include "solvers/joints/dissection/simd/front_kernels.hpp"
+#include "solvers/joints/elimination/redundant/regularised_factor.hpp"
 #include "solvers/lanes/lanes.hpp"
 
 namespace catena {
@@ -253,6 +255,52 @@ TEST(DissectedElimination, InOrderedProblemsNothingDependsOnTheStepsBefore) {
   net.maker.made.ordered = pair.maker.made.ordered = true;
   EXPECT_TRUE(forgets(net.maker, 0.0, 0.0));
   EXPECT_TRUE(forgets(pair.maker, 0.0, 1e-4));
+}
+
+// -- which rows may be redundant
+
+/// A factor in name, of the unit matrix, whose last row has a given pivot over its diagonal.
+class LowestPivot final : public CholeskyFactor {
+ public:
+  explicit LowestPivot(double pivot) : pivot_(pivot) {}
+  bool factor(const MechanismRows& joints, std::span<const double>) override {
+    diagonal_.resize(joints.blocks.n_rows());
+    diagonal(joints, diagonal_);
+    return true;
+  }
+  void solve(std::span<double>) override {}
+  void pivots(std::span<double> out) override {
+    std::ranges::copy(diagonal_, out.begin());
+    out.back() *= pivot_;
+  }
+  std::int64_t raised() const override { return 0; }
+  std::int64_t flops() const override { return 0; }
+
+ private:
+  double pivot_;
+  std::vector<double> diagonal_;
+};
+
+TEST(RegularisedElimination, TakesLowPivotsForThoseOfRedundantRowsTheSoonerTheLongerALoopIs) {
+  const auto is_regularised = [](const MechanismRows& joints, double pivot) {
+    const auto made = make_regularised(joints, std::make_unique<LowestPivot>(pivot));
+    made->factor(joints);
+    return made->report().regularisation > kRoundOffAlone;
+  };
+  Shapes ring(44, 0.0), chain(45, 0.0), small(46, 0.0);
+  ring.chain(1000, true);
+  chain.chain(1000, false);
+  small.chain(10, true);
+
+  // 1e-12 a row of a loop (docs/theory.md, "Trees and loops")
+  const double bound = 1e-12 * ring.maker.made.blocks.n_rows();
+  ASSERT_GT(bound, 3e-9);
+  EXPECT_TRUE(is_regularised(ring.maker.made, 0.5 * bound));
+  EXPECT_FALSE(is_regularised(ring.maker.made, 2.0 * bound));
+  // which is not asked of what is held once, nor where 1e-9 is more
+  EXPECT_FALSE(is_regularised(chain.maker.made, 0.5 * bound));
+  EXPECT_FALSE(is_regularised(small.maker.made, 2e-9));
+  EXPECT_TRUE(is_regularised(small.maker.made, 0.5e-9));
 }
 
 }  // namespace
