@@ -90,7 +90,10 @@ class Probes {
     const double far = a.radius + b.radius + std::max(margin, step_ * speed);
     if (!((p_b - a.p).squaredNorm() < far * far * (1.0 + 1e-12))) return false;
     g = sphere_gap(a.p, a.radius, p_b, b.radius);
-    return g.gap < margin || g.gap < step_ * g.normal.dot(a.v - v_b);
+    if (g.gap < margin) return true;
+    // farther away a contact would stop what goes past beside it
+    return g.gap < step_ * g.normal.dot(a.v - v_b) &&
+           nearest_way(p_b - a.p, v_b - a.v) < a.radius + b.radius + margin;
   }
 
   std::size_t memory() const {
@@ -103,6 +106,10 @@ class Probes {
   /// where it spins.
   double way_of(const Probe& probe) const {
     return kSafety * step_ * (probe.speed + probe.spin_speed);
+  }
+  /// Least distance within the step of what is at p and moves with v.
+  double nearest_way(const Vec3& p, const Vec3& v) const {
+    return (p + std::clamp(-p.dot(v) / v.squaredNorm(), 0.0, step_) * v).norm();
   }
   Aabb swept_box(const BodyConstants& constants, const Pose& pose, const Probe& probe) const;
 

@@ -9,6 +9,7 @@
 #include "catena/simulation/simulation.hpp"
 #include "catena/simulation/start_check.hpp"
 #include "catena/solvers/linear_settings.hpp"
+#include "simulation/diagnosis/post_mortem.hpp"
 
 namespace catena {
 
@@ -48,7 +49,13 @@ std::vector<std::string> rehearse(const Communicator& comm, const CaseSettings& 
   sweeps = std::min(sweeps, kSweeps);
   Simulation simulation(comm, tried);
   if (simulation.n_steps() > 0) {
-    simulation.step();
+    try {
+      simulation.step();
+    } catch (const BlowUp& blow_up) {
+      const std::string what = blow_up.what();
+      throw BlowUp(blow_up.found(),
+                   examine_step(simulation, &what, TrialTime::on_the_way).advice.text);
+    }
     refuse_unused_options(comm, settings);
   }
   std::vector<std::string> remarks = simulation.remarks();

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "catena/constraints/block_diagonal.hpp"
+#include "catena/stepper/time_stepper.hpp"
 #include "stepper/contact_solution.hpp"
 
 namespace catena {
@@ -85,7 +86,16 @@ void ContactStretches::fill_rows(const Contact& contact, const LocalBodies& loca
   now.points = kept.points;
   now.pressed = old != nullptr && old->impulse.dot(rows.normal) > 0.0;
   now.cohesive = rows.cohesion > 0.0;
-  if (model_.contact.stiffness == Stiffness::automatic) now.size = smaller_radius(contact, local);
+  if (model_.contact.stiffness == Stiffness::automatic) {
+    now.size = smaller_radius(contact, local);
+    if (contact.gap > kFarContact * now.size && !bodies.is_prescribed(rows.body_a) &&
+        !bodies.is_prescribed(rows.body_b)) {
+      // tangents' arms to the middle of a wide gap are longer than any of a touch
+      RigidContact touching = rows;
+      close_gap(contact.gap, touching);
+      now.mean_mobility = mean_mobility(contact_mobility(bodies, touching));
+    }
+  }
   if (model_.contact.stiffness == Stiffness::material)
     now.radius = reduced_radius(local.constants[rows.body_a], local.constants[rows.body_b]);
   kept.given = stiffness_.rows(now, pair, own_step);

@@ -451,10 +451,13 @@ void SemiImplicitStepper::note_overlaps() {
   comm_.sum(words.words());
   const std::int64_t count = comm_.sum(own.count);
   report_.overlap_mean = count > 0 ? words[0] / static_cast<double>(count) : 0.0;
-  report_.overlap_largest = comm_.max(own.largest);
+  std::array<double, 2> largest = {own.largest, own.borne};
+  comm_.max(largest);
+  report_.overlap_largest = largest[0];
+  report_.overlap_borne = largest[1];
   report_.overlap_bodies = {kNoBody, kNoBody};
-  if (report_.overlap_largest <= kNotableOverlap) return;
-  const bool mine = own.largest == report_.overlap_largest;
+  if (report_.overlap_borne <= kNotableOverlap) return;
+  const bool mine = own.borne == report_.overlap_borne;
   const GlobalId a = least_id(comm_, mine, own.key.a);
   report_.overlap_bodies = {a, least_id(comm_, mine && own.key.a == a, own.key.b)};
 }
@@ -472,6 +475,20 @@ void SemiImplicitStepper::note_sunk(const StepContacts::Sunk& own, double larges
   report_.sunk_load = comm_.max(mine && own.key.a == a && own.key.b == b ? own.load : 0.0);
 }
 
+/// `own`: this rank's; `largest`: the gap of the widest one over all ranks.
+void SemiImplicitStepper::note_far(const StepContacts::Far& own, double largest) {
+  report_.far_gap = largest;
+  report_.far_bodies = {kNoBody, kNoBody};
+  if (largest == 0.0) return;
+  const bool mine = own.gap == largest;
+  const GlobalId fast = least_id(comm_, mine, own.bodies[0]);
+  const GlobalId other = least_id(comm_, mine && own.bodies[0] == fast, own.bodies[1]);
+  report_.far_bodies = {fast, other};
+  const bool named = mine && own.bodies == report_.far_bodies;
+  report_.far_speed = comm_.max(named ? own.speed : 0.0);
+  report_.far_radius = comm_.max(named ? own.radius : 0.0);
+}
+
 void SemiImplicitStepper::record(const Bodies& bodies, State& state) {
   const ScopedTimer timer(report_.times[StepStage::record]);
   record_energies(comm_, model_, bodies, audit_, state, report_);
@@ -483,13 +500,15 @@ void SemiImplicitStepper::record(const Bodies& bodies, State& state) {
   report_.cords_held = counts[2];
   const StepContacts::Sunk sunk = contacts_.deepest_sunk(*problem_, impulses_, contact_set_.bodies,
                                                          model_.gravity_at(state.time).norm());
-  std::array<double, 7> largest = {contacts_.overlaps().deepest,
+  const StepContacts::Far far = contacts_.farthest(*problem_, impulses_);
+  std::array<double, 8> largest = {contacts_.overlaps().deepest,
                                    joints_.misfit().linear,
                                    joints_.misfit().angular,
                                    tension_.largest(),
                                    joints_.drift(),
                                    sunk.overlap,
-                                   passive_.speed};
+                                   passive_.speed,
+                                   far.gap};
   comm_.max(largest);
   note_passive_work(bodies, state, largest[6]);
   report_.penetration = largest[0];
@@ -498,6 +517,7 @@ void SemiImplicitStepper::record(const Bodies& bodies, State& state) {
   report_.tension = largest[3];
   report_.drift = largest[4];
   note_sunk(sunk, largest[5]);
+  note_far(far, largest[7]);
   report_.drift_joint = kNoBody;
   if (report_.drift > kNotableDrift)
     report_.drift_joint = least_id(comm_, joints_.drift() == report_.drift, joints_.drift_joint());

@@ -63,6 +63,7 @@ void StepContacts::clear() {
   contacts_.clear();
   coupled_.clear();
   sunk_.clear();
+  far_.clear();
   overlaps_ = Overlaps();
   overlaps_.sum = Sum(model_.deterministic);
 }
@@ -128,9 +129,29 @@ void StepContacts::note_overlap(const Contact& contact, std::size_t k, const Loc
   if (borne > kSunkOverlap) sunk_.emplace_back(k, borne);
   overlaps_.sum += overlap;
   ++overlaps_.count;
-  if (!(overlap > overlaps_.largest)) return;
-  overlaps_.largest = overlap;
+  overlaps_.largest = std::max(overlaps_.largest, overlap);
+  if (!(borne > overlaps_.borne)) return;
+  overlaps_.borne = borne;
   overlaps_.key = contact.key;
+}
+
+/// `contact` is contacts_[k].
+void StepContacts::note_gap(const Contact& contact, std::size_t k, const LocalBodies& local) {
+  if (!(contact.gap > 0.0)) return;
+  const double radius = stretches_.smaller_radius(contact, local);
+  if (!(contact.gap > kFarContact * radius)) return;
+  const double a = local.twist(contact.body_a).v.norm(), b = local.twist(contact.body_b).v.norm();
+  Far far{contact.gap, radius, std::max(a, b), {contact.key.a, contact.key.b}};
+  if (b > a) std::swap(far.bodies[0], far.bodies[1]);
+  far_.emplace_back(k, far);
+}
+
+StepContacts::Far StepContacts::farthest(const ConstraintProblem& problem,
+                                         std::span<const double> impulses) const {
+  Far farthest;
+  for (const auto& [k, far] : far_)
+    if (far.gap > farthest.gap && impulses[first_row(contacts_[k], problem)] > 0.0) farthest = far;
+  return farthest;
 }
 
 StepContacts::Sunk StepContacts::deepest_sunk(const ConstraintProblem& problem,
@@ -173,6 +194,10 @@ RigidContact StepContacts::rows_of(const Contact& contact, const PairMaterial& p
                           ? make_contact_rows(contact, p_a, p_b, local.twist(contact.body_a),
                                               twist_b, pair, kind_, step_, model_.contact)
                           : place_contact_rows(contact, p_a, p_b, pair, step_, model_.contact);
+  const auto prescribed = [&](Index body) {
+    return local.constants[body].kind != BodyKind::dynamic;
+  };
+  if (prescribed(contact.body_a) || prescribed(contact.body_b)) close_gap(contact.gap, rows);
   if (model_.planar) make_planar(rows);
   return rows;
 }
@@ -233,6 +258,7 @@ void StepContacts::make_rows(const ContactSet& set, const State& state, double o
     if (stretches_.rigid() && model_.contact.law == ContactLaw::lagged)
       kept.diagonal = contact_mobility(problem.bodies, rows);
     note_overlap(c, k, local);
+    note_gap(c, k, local);
     Index home = 0;  // any body that is owned
     if (!one_subdomain) home = home_of(a, b) == c.key.a ? c.body_a : c.body_b;
     const bool couples =

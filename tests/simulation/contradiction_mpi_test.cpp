@@ -160,6 +160,7 @@ TEST(Contradiction, OfAMotorAgainstALimitNamesTheJoint) {
   const PostMortem p = examine_step(*sim, nullptr);
   EXPECT_EQ(p.advice.reasons, (std::vector<std::string>{"no_solution"})) << p.advice.text;
   EXPECT_TRUE(names(p, "hinge")) << p.advice.text;
+  EXPECT_TRUE(names(p, "give it a motor.max_force")) << p.advice.text;
   EXPECT_NEAR(static_cast<double>(sim->state().step), 11.0, 1.0);
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 
@@ -59,6 +60,110 @@ TEST(Margin, OfItsOwnLetsNoGrainOverlapByMoreThanTwoPerCent) {
 TEST(Margin, ThatIsTooSmallForTheSpeedLetsGrainsOverlap) {
   // what a margin per pair is for: 8 mm a step in spite of 1 mm
   EXPECT_GT(largest_overlap(0.05, 2.0, 4e-3, "1 mm"), 0.02);
+}
+
+/// What is shot at something fixed: bodies 1 and 0.
+std::string shot(const std::string& fixed, const std::string& shape, const std::string& position,
+                 const std::string& velocity) {
+  return "gravity: [0, 0, 0]\nmaterials: {m: {density: 7800, friction: 0.2, restitution: 0}}\n"
+         "bodies:\n  - {name: target, material: m, fixed: true, shape: " +
+         fixed + "}\n  - {name: shot, material: m, shape: " + shape + ", position: " + position +
+         ", velocity: " + velocity + "}\ntime: {step: 1 ms, end: 1}\n";
+}
+
+constexpr const char* kBall = "{sphere: {radius: 1 cm}}";
+
+std::string at_height(double z) { return "[0, 0, " + std::to_string(z) + "]"; }
+
+TEST(Margin, ShotsThatCrossTenRadiiAStepStayWhereTheyHitWhereverTheStepMeetsThem) {
+  constexpr double kSpeed = 200.0;
+  for (const std::string fixed : {"{plane: {}}", "{box: {size: [0.5, 0.5, 0.002]}}"}) {
+    const double surface = fixed[1] == 'b' ? 1e-3 : 0.0;
+    for (const std::string shape : {kBall, "{box: {size: [0.02, 0.02, 0.02]}}"}) {
+      for (const double gap : {0.01, 0.06, 0.12, 0.19}) {
+        const auto sim =
+            test::simulate(Communicator::self(),
+                           shot(fixed, shape, at_height(surface + 0.01 + gap), "[0, 0, -200]"));
+        for (int i = 0; i < 6; ++i) sim->step();
+        const BodyMotionState state = sim->scene().body_state(1);
+        // contacts are three times as stiff at such overlaps, and a ball's mean mobility is 8/3
+        // of the normal row's: u^+ = -(u^-) / 337
+        EXPECT_LT(std::abs(state.twist.v.z()), 1.05 * kSpeed / 337.0) << shape << fixed << gap;
+        EXPECT_GT(state.pose.p.z(), surface + 0.01 - 1e-3) << shape << fixed << gap;
+      }
+    }
+  }
+}
+
+TEST(Margin, BallsThatMeetAcrossManyRadiiGoOnTogether) {
+  for (const double gap : {0.02, 0.1, 0.19}) {
+    const std::string ball = ", material: m, shape: " + std::string(kBall) + ", position: ";
+    const auto sim = test::simulate(
+        Communicator::self(),
+        "gravity: [0, 0, 0]\nmaterials: {m: {density: 7800, friction: 0.2}}\nbodies:\n"
+        "  - {name: a" +
+            ball + "[0, 0, 0]}\n  - {name: b" + ball + at_height(0.02 + gap) +
+            ", velocity: [0, 0, -200]}\ntime: {step: 1 ms, end: 1}\n");
+    for (int i = 0; i < 6; ++i) sim->step();
+    for (const GlobalId id : {0, 1})
+      EXPECT_NEAR(sim->scene().body_state(id).twist.v.z(), -100.0, 0.5 * 1.05 * 200.0 / 337.0)
+          << gap;
+  }
+}
+
+TEST(Margin, FrictionTurnsABallByItsRadiusWhereverTheStepMeetsIt) {
+  for (const double gap : {0.0, 2e-3, 5e-3, 8e-3}) {
+    const auto sim = test::simulate(
+        Communicator::self(), shot("{plane: {}}", kBall, at_height(0.01 + gap), "[20, 0, -10]"));
+    for (int i = 0; i < 5; ++i) sim->step();
+    // it slides: mu m v n, at the arm r with I = 2/5 m r^2; an overlap of v h / 337 comes back
+    EXPECT_NEAR(sim->scene().body_state(1).twist.w.y(), 2.5 * 0.2 * 10.0 / 0.01, 2.0) << gap;
+  }
+}
+
+TEST(Margin, BallsThatFlyPastEachOtherAreNotStopped) {
+  // along the diagonal: boxes over the ways overlap, and the centres come as near as `apart`
+  const auto after_a_step = [](double apart) {
+    const double x = -0.1 + apart / std::sqrt(2.0), z = 0.1 + apart / std::sqrt(2.0);
+    const auto sim = test::simulate(
+        Communicator::self(),
+        shot(kBall, kBall, "[" + std::to_string(x) + ", 0, " + std::to_string(z) + "]",
+             "[150, 0, -150]"));
+    sim->step();
+    return sim->scene().body_state(1).twist.v;
+  };
+  EXPECT_EQ(after_a_step(0.05), Vec3(150.0, 0.0, -150.0));
+  EXPECT_LT(after_a_step(0.0).norm(), 0.99 * 150.0 * std::sqrt(2.0));
+}
+
+TEST(Margin, WhatMeetsFromFartherAwayThanMarginsReachIsNamed) {
+  const auto report = [](const std::string& velocity, double gap) {
+    const auto sim = test::simulate(Communicator::self(),
+                                    shot("{plane: {}}", kBall, at_height(0.01 + gap), velocity));
+    return sim->step();
+  };
+  const StepReport fast = report("[0, 0, -200]", 0.1);
+  EXPECT_EQ(fast.far_bodies, (std::array<GlobalId, 2>{1, 0}));
+  EXPECT_NEAR(fast.far_gap, 0.1, 1e-12);
+  EXPECT_NEAR(fast.far_speed, 200.0, 1e-12);
+  EXPECT_NEAR(fast.far_radius, 0.01, 1e-12);
+  // a fifth of the radius in a step; and what comes near, but does not touch yet
+  EXPECT_EQ(report("[0, 0, -2]", 1e-3).far_bodies[0], kNoBody);
+  EXPECT_EQ(report("[0, 0, -200]", 0.21).far_bodies[0], kNoBody);
+}
+
+TEST(Margin, OverlapsOfTheStartAreNotTakenForThoseOfImpacts) {
+  const auto deep = [](const std::string& velocity, double gap, int steps) {
+    const auto sim = test::simulate(Communicator::self(),
+                                    shot("{plane: {}}", kBall, at_height(0.01 + gap), velocity));
+    for (int i = 0; i < steps; ++i) sim->step();
+    return sim->stepper().report();
+  };
+  const StepReport start = deep("[0, 0, 0]", -1e-3, 3), impact = deep("[0, 0, -200]", 0.0, 2);
+  EXPECT_GT(start.overlap_largest, 0.09);
+  EXPECT_EQ(start.overlap_bodies[0], kNoBody);
+  EXPECT_EQ(impact.overlap_bodies, (std::array<GlobalId, 2>{0, 1}));
+  EXPECT_NEAR(impact.overlap_borne, impact.overlap_largest, 1e-15);
 }
 
 }  // namespace

@@ -325,5 +325,23 @@ TEST(Planes, AreTurnedByTheirNormal) {
                        "length"));
 }
 
+TEST(Rehearsal, AStartThatNoStepFollowsIsNamedWithItsKeyAndARemedy) {
+  const Communicator comm = Communicator::world();
+  const auto error = [&](const std::string& bodies) {
+    return error_of([&] { (void)rehearse(comm, parse(kTime + bodies)); });
+  };
+  const std::string fast =
+      error("bodies: [{name: bullet, mass: 1, inertia: [1, 1, 1], velocity: [1e9, 0, 0]}]\n");
+  EXPECT_NE(fast.find("body bullet"), std::string::npos) << fast;
+  EXPECT_NE(fast.find("bodies.bullet"), std::string::npos) << fast;
+  const std::string heavy = error(
+      "materials: {m: {density: 1e305}}\nbodies:\n- {name: floor, material: m, fixed: true, "
+      "shape: {plane: {}}}\n- {name: star, material: m, shape: {sphere: {radius: 1e3}}, position: "
+      "[0, 0, 999]}\n");
+  EXPECT_NE(heavy.find("star"), std::string::npos) << heavy;
+  for (const std::string& text : {fast, heavy})
+    EXPECT_EQ(text.find("dumped"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace catena

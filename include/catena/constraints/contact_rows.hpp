@@ -51,6 +51,14 @@ RigidContact make_contact_rows(const Contact& contact, const Vec3& p_a, const Ve
                                const PairMaterial& material, StepperKind kind, double step,
                                const ContactParameters& parameters);
 
+/// Arms to where each body's own surface is, instead of to the point halfway across the gap:
+/// friction acts once bodies touch. Where both are free this would not keep angular momentum.
+inline void close_gap(double gap, RigidContact& rows) {
+  if (!(gap > 0.0)) return;
+  rows.arm_a -= 0.5 * gap * rows.normal;
+  rows.arm_b += 0.5 * gap * rows.normal;
+}
+
 /// Motion in the x-z plane: takes y from the arms and turns t1 into the plane (t1 = e_y x n, so
 /// that t2 = e_y), for a contact whose normal lies in it. Nothing then moves along t2.
 void make_planar(RigidContact& rows);

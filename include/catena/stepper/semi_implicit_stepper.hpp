@@ -126,6 +126,7 @@ class SemiImplicitStepper : public TimeStepper {
   /// Collective. Sums up what passive joints did.
   void note_overlaps();
   void note_sunk(const StepContacts::Sunk& own, double largest);
+  void note_far(const StepContacts::Far& own, double largest);
   void note_passive_work(const Bodies& bodies, const State& state, double speed);
   /// Whether dynamic body i has a sound state after the solve, at the pose before.
   bool sound_after(const State& state, std::size_t i) const;

@@ -43,6 +43,7 @@ class StepContacts {
   struct Overlaps {
     double deepest = 0.0;  ///< m; 0: there is none
     double largest = 0.0;  ///< of the smaller body's radius (equivalent_radius)
+    double borne = 0.0;    ///< the same without what is left of overlaps of the start
     ContactKey key;        ///< of that one
     Sum sum = Sum();       ///< of the same measure
     std::int64_t count = 0;
@@ -59,6 +60,15 @@ class StepContacts {
   /// load above kHeavyLoad; `gravity`: m/s^2.
   Sunk deepest_sunk(const ConstraintProblem& problem, std::span<const double> impulses,
                     const LocalBodies& local, double gravity) const;
+  /// A contact that presses though its bodies were farther apart than kFarContact of the smaller
+  /// one's radius, m; 0: there is none.
+  struct Far {
+    double gap = 0.0, radius = 0.0;  ///< m
+    double speed = 0.0;              ///< of the faster body before the step, m/s
+    std::array<GlobalId, 2> bodies = {kNoBody, kNoBody};  ///< the faster one first
+  };
+  /// Local. That with the largest gap.
+  Far farthest(const ConstraintProblem& problem, std::span<const double> impulses) const;
   /// Local. The impulses of the last step in the frames of this one, where the contact existed;
   /// `impulses`: all rows, zero before. Solvers make them admissible.
   void first_guess(const State& state, const ConstraintProblem& problem,
@@ -119,6 +129,7 @@ class StepContacts {
   Vec3 drift_of(const Contact& contact, const RigidContact& rows, const LocalBodies& local) const;
   void match(const State& state);
   void note_overlap(const Contact& contact, std::size_t k, const LocalBodies& local);
+  void note_gap(const Contact& contact, std::size_t k, const LocalBodies& local);
   void count_points();
   ContactSolution solution_of(const KeptContact& kept, const ConstraintProblem& problem,
                               std::span<const double> impulses,
@@ -136,6 +147,8 @@ class StepContacts {
   Overlaps overlaps_;
   /// Places of contacts with more than kSunkOverlap, and how much.
   std::vector<std::pair<std::size_t, double>> sunk_;
+  /// Contacts with gaps above kFarContact, and their places.
+  std::vector<std::pair<std::size_t, Far>> far_;
 };
 
 }  // namespace catena

@@ -69,6 +69,10 @@ inline constexpr double kNotableDrift = 1e-4;
 /// Overlaps above this share of the smaller radius are worth a warning.
 inline constexpr double kNotableOverlap = 0.01;
 
+/// Gaps above this share of the smaller radius that bodies close within a step are worth a warning:
+/// margins do not reach so far.
+inline constexpr double kFarContact = 0.5;
+
 /// A contact of Stiffness::automatic sinks in where it overlaps by more than this share of the
 /// smaller radius under more than so many times the weight of the lighter body, which is no mistake
 /// yet: grains that jam under a machine and the lowest of a hundred layers do so, too.
@@ -85,9 +89,14 @@ struct StepReport {
   double potential = 0.0;     ///< J
   double penetration = 0.0;   ///< deepest, m, at the start of the step (>= 0)
   /// Largest and mean overlap of overlapping contacts in units of the smaller body's radius
-  /// (equivalent_radius), at the start of the step; from kNotableOverlap on, whose the largest is.
+  /// (equivalent_radius), at the start of the step.
   double overlap_largest = 0.0, overlap_mean = 0.0;
+  /// The largest without what is left of overlaps of the start; from kNotableOverlap on, whose.
+  double overlap_borne = 0.0;
   std::array<GlobalId, 2> overlap_bodies = {kNoBody, kNoBody};
+  /// The pressed contact with the largest gap at the start of the step (StepContacts::Far).
+  double far_gap = 0.0, far_radius = 0.0, far_speed = 0.0;
+  std::array<GlobalId, 2> far_bodies = {kNoBody, kNoBody};  ///< the faster one first
   /// The deepest contact that has sunk in (StepContacts::Sunk); 0 and kNoBody: none has.
   double sunk_overlap = 0.0, sunk_load = 0.0;
   std::array<GlobalId, 2> sunk_bodies = {kNoBody, kNoBody};
@@ -147,8 +156,7 @@ struct StepReport {
 class BlowUp : public Error {
  public:
   /// As Error, without a place.
-  explicit BlowUp(const std::string& found,
-                  const std::string& fix = "take smaller steps, or look at the dumped step")
+  explicit BlowUp(const std::string& found, const std::string& fix = "take smaller steps")
       : Error(found, "", fix, ExitCode::blow_up) {}
 };
 

@@ -167,7 +167,8 @@ std::string text_fast_motion(const FailureMeasures& m) {
       "body " + m.motion.name_a + " moves by " + short_text(m.motion.value, 3) +
       " of its radius (or rad) within a step of " + short_text(m.step, 3) + " s";
   if (!(m.motion.value < kSenseless))
-    return text + (m.step_number == 1 ? ": it starts with that velocity" : "");
+    return text +
+           (m.step_number == 1 ? ": it starts with that velocity (" + m.motion.name_b + ")" : "");
   return text + ": a time.step below " + short_text(m.step * 0.2 / m.motion.value, 3) +
          " s would follow it";
 }
@@ -336,7 +337,9 @@ std::string text_hyperstatic(const FailureMeasures& m) {
 /// What was not checked of a body that blew up.
 std::string unmeasured(const FailureMeasures& m) {
   if (!m.blow_up || m.body.empty()) return {};
-  return "; not measured are springs, motors and materials that act on " + m.body;
+  return "; not measured are springs, motors and materials that act on " + m.body + " (" +
+         m.body_key + ")" +
+         (m.body_sized ? "" : ", nor its speed and other forces on it, as it has no size");
 }
 
 bool has_huge_mass(const FailureMeasures& m) { return m.heaviest.value > kHugeMass; }

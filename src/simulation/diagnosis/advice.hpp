@@ -55,9 +55,11 @@ struct FailureMeasures {
   std::int64_t step_number = 0;  ///< counted from 1
   std::string method, metric;    ///< names of solver.method and solver.metric
   ContactLaw law = ContactLaw::coulomb;
-  std::string unit;   ///< of the metric
-  std::string body;   ///< that blew up: the fastest of the solve; empty: none is known
-  std::string stuck;  ///< SolveReport::stuck: why a direct method has no solution
+  std::string unit;         ///< of the metric
+  std::string body;         ///< that blew up: the fastest of the solve; empty: none is known
+  std::string body_key;     ///< its key
+  bool body_sized = false;  ///< it has a shape
+  std::string stuck;        ///< SolveReport::stuck: why a direct method has no solution
   Convergence convergence;
   double wall_s = 0.0;          ///< of the solve
   double start_energy = 0.0;    ///< energy error of zero impulses, J
@@ -73,7 +75,8 @@ struct FailureMeasures {
   double penetration = 0.0;   ///< m, deepest
   /// Mean diagonal of a contact's rows of N over Sigma; infinite where contacts are rigid.
   Extreme stiffness;
-  Extreme motion;  ///< way in a step over the half extent, or angle in a step, rad
+  /// Way in a step over the half extent, or angle in a step, rad; name_b: the key of the body.
+  Extreme motion;
   /// Way that a given force makes a body go in a step over its half extent; name_b: of the force.
   Extreme force;
   double force_speed = 0.0;  ///< m/s that it adds in the step

@@ -65,7 +65,8 @@ class Examination {
         stepper_(sim.stepper()),
         model_(sim.model()),
         problem_(sim.stepper().problem()),
-        local_(sim.stepper().local_bodies()) {}
+        local_(sim.stepper().local_bodies()),
+        bodies_(sim.bodies()) {}
 
   /// Collective. The worst blocks over all ranks; the energy errors of all into `m`.
   std::vector<WorstConstraint> worst(FailureMeasures& m) {
@@ -107,19 +108,26 @@ class Examination {
     return named;
   }
 
-  /// Collective. The fastest dynamic body of the solve, not finite ones first; empty: none moves.
-  std::string fastest(const Bodies& bodies) const {
+  /// Collective. Names the fastest dynamic body of the solve, not finite ones first, if any moves.
+  void name_fastest(FailureMeasures& m) const {
     OwnExtreme own;
-    for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
-      if (bodies.constants[i].kind != BodyKind::dynamic) continue;
-      double most = bodies.constants[i].mass > 0.0 ? 0.0 : kInfinity;
+    for (std::size_t i = 0; i < bodies_.constants.size(); ++i) {
+      if (bodies_.constants[i].kind != BodyKind::dynamic) continue;
+      double most = bodies_.constants[i].mass > 0.0 ? 0.0 : kInfinity;
       for (std::size_t d = 0; d < 6; ++d) {
         const double v = std::abs(velocities_[6 * i + d]);
         most = std::isnan(v) ? kInfinity : std::max(most, v);
       }
-      own.offer(most, bodies.constants[i].id, kNoBody);
+      own.offer(most, bodies_.constants[i].id, kNoBody);
     }
-    return of_all(comm_, model_.names, own).name_a;
+    const Extreme all = of_all(comm_, model_.names, own);
+    if (all.a == kNoBody) return;
+    m.body = all.name_a;
+    m.body_key = body_key(settings_, model_, all.a);
+    const bool sized = std::ranges::any_of(bodies_.constants, [&](const BodyConstants& body) {
+      return body.id == all.a && half_extent(body.shape) > 0.0;
+    });
+    m.body_sized = comm_.max(std::int64_t{sized ? 1 : 0}) == 1;
   }
 
   /// Collective. Masses, overlaps and numbers of contacts.
@@ -273,6 +281,18 @@ class Examination {
     return worst;
   }
 
+  /// Collective. Whether a joint has a motor without bound on a coordinate with limits.
+  bool drives_beyond_limits(GlobalId id) const {
+    const auto driven = [](const JointAxis& axis) {
+      return axis.limited() && axis.motor != MotorKind::none && axis.motor != MotorKind::force &&
+             !(axis.max_force < kInfinity);
+    };
+    const bool own = std::ranges::any_of(bodies_.joints, [&](const JointConstants& joint) {
+      return joint.id == id && std::ranges::any_of(joint.axis, driven);
+    });
+    return comm_.max(std::int64_t{own ? 1 : 0}) == 1;
+  }
+
   /// What asks for too much, and the key that says so.
   std::string cause_text(const CaseSettings& settings, const Contradiction& c) const {
     switch (c.cause) {
@@ -300,7 +320,11 @@ class Examination {
         break;
     }
     return "the largest part is what joint " + joint_name(model_, c.cause_a) +
-           " asks for by its motor, limit or misfit";
+           " asks for by its motor, limit or misfit" +
+           (drives_beyond_limits(c.cause_a)
+                ? ": its motor, which has no bound, drives it beyond its limits; give it a "
+                  "motor.max_force, at which it stalls there, or a target within them"
+                : "");
   }
 
   const Communicator& comm_;
@@ -309,6 +333,7 @@ class Examination {
   const Model& model_;
   const ConstraintProblem& problem_;
   const LocalBodies& local_;
+  const Bodies& bodies_;
   std::vector<double> energies_;  ///< of this rank's blocks
   std::vector<double> velocities_, general_residual_velocities_;
 };
@@ -380,7 +405,8 @@ double trial_seconds(const Simulation& sim, TrialTime time) {
   return time == TrialTime::on_the_way ? std::max(5e-3, 3.0 * own) : std::max(2.0, 10.0 * own);
 }
 
-/// Collective. How far bodies go in a step, over their size.
+/// Collective. How far bodies go in a step, over their size, and the key of the one that goes
+/// farthest.
 Extreme largest_motion(const Simulation& sim) {
   const double h = sim.settings().time.step;
   OwnExtreme own;
@@ -392,7 +418,9 @@ Extreme largest_motion(const Simulation& sim) {
     if (size > 0.0) own.offer(h * twist.v.stableNorm() / size, body.id, kNoBody);
     own.offer(h * twist.w.stableNorm(), body.id, kNoBody);
   }
-  return of_all(sim.communicator(), sim.model().names, own);
+  Extreme all = of_all(sim.communicator(), sim.model().names, own);
+  if (all.a != kNoBody) all.name_b = body_key(sim.settings(), sim.model(), all.a);
+  return all;
 }
 
 std::string quoted(const char* key, const std::string& value) {
@@ -487,7 +515,7 @@ PostMortem examine_step(const Simulation& sim, const std::string* blow_up, Trial
     m.worst = bodies_of(sim, p.worst, m.energy);
     examination.measure(m);
     m.finite = std::isfinite(m.energy) && report.status != SolveStatus::breakdown;
-    if (m.blow_up) m.body = examination.fastest(sim.bodies());
+    if (m.blow_up) examination.name_fastest(m);
     m.contradiction = examination.contradiction(settings);
     m.joints_swept = settings.solver.joints.method == JointMethod::iterative;
     m.longest_chain = report.joints.longest_chain > 0

@@ -21,8 +21,6 @@ namespace {
 constexpr int kMaxWarnings = 5;
 /// Steps in a row in each of which some contact must have sunk in, so that it is no impact.
 constexpr std::int64_t kSunkSteps = 20;
-/// Steps in which overlaps of the start are still being relaxed.
-constexpr std::int64_t kStartSteps = 500;
 
 /// What holds a heavy load: measured on stacks under tops of 10 to 10^6 times the mass.
 constexpr const char* kSunkAdvice =
@@ -86,6 +84,7 @@ void RunNotes::after_step(const StepReport& r) {
   note_overlaps(r);
   note_depth(r);
   note_sunk(r);
+  note_far(r);
   note_joints(r);
   note_tolerance(r);
   note_balance();
@@ -111,10 +110,8 @@ void RunNotes::note_overlaps(const StepReport& r) {
 
 /// Overlaps that are no longer small: the first, and then each twice as large.
 void RunNotes::note_depth(const StepReport& r) {
-  if (r.overlap_bodies[0] == kNoBody || r.overlap_largest < 2.0 * deepest_told_) return;
-  if (sim_.state().step <= kStartSteps && sim_.model().contact.stiffness != Stiffness::rigid)
-    return;
-  deepest_told_ = r.overlap_largest;
+  if (r.overlap_bodies[0] == kNoBody || r.overlap_borne < 2.0 * deepest_told_) return;
+  deepest_told_ = r.overlap_borne;
   const bool heavy = r.overlap_bodies == r.sunk_bodies;
   if (heavy) heavy_told_ = r.sunk_bodies;
   const NameTable& names = sim_.model().names;
@@ -122,11 +119,11 @@ void RunNotes::note_depth(const StepReport& r) {
   log_.warning(
       "step " + std::to_string(sim_.state().step) + ": " + names.name_of(r.overlap_bodies[0]) +
           " / " + names.name_of(r.overlap_bodies[1]) + " overlap by " +
-          short_text(100.0 * r.overlap_largest) + " % of the smaller one's radius; " +
+          short_text(100.0 * r.overlap_borne) + " % of the smaller one's radius; " +
           (heavy       ? kSunkAdvice
            : automatic ? "a larger contact.stiffness_ratio or a smaller time.step lessens it"
                        : "contact.stiffness and time.step decide it"),
-      {{"step", std::to_string(sim_.state().step)}, {"overlap", json_number(r.overlap_largest)}});
+      {{"step", std::to_string(sim_.state().step)}, {"overlap", json_number(r.overlap_borne)}});
 }
 
 /// Contacts that are as compliant as the lighter body asks for under a load that is not of its
@@ -148,6 +145,25 @@ void RunNotes::note_sunk(const StepReport& r) {
       {{"step", std::to_string(sim_.state().step)},
        {"overlap", json_number(r.sunk_overlap)},
        {"load", json_number(r.sunk_load)}});
+}
+
+/// Bodies that are stopped from farther away than margins reach: the first, the others are counted.
+void RunNotes::note_far(const StepReport& r) {
+  if (r.far_bodies[0] == kNoBody || ++far_steps_ > 1) return;
+  constexpr double kWay = 0.2;  // of a radius in a step, docs/choosing-step.md
+  const NameTable& names = sim_.model().names;
+  const double way = sim_.settings().time.step * r.far_speed;
+  log_.warning(
+      "step " + std::to_string(sim_.state().step) + ": " + names.name_of(r.far_bodies[0]) +
+          " goes " + short_text(way) + " m in a step, at " + short_text(r.far_speed) +
+          " m/s, and meets " + names.name_of(r.far_bodies[1]) + " across a gap of " +
+          short_text(r.far_gap / r.far_radius) +
+          " of the smaller one's radii. So far ahead what lies beside its way may stop it, and "
+          "where it turns it may pass through; take a time.step below " +
+          short_text(kWay * r.far_radius / r.far_speed) + " s. Further ones are counted only",
+      {{"step", std::to_string(sim_.state().step)},
+       {"speed", json_number(r.far_speed)},
+       {"gap", json_number(r.far_gap)}});
 }
 
 void RunNotes::note_tolerance(const StepReport& r) {
@@ -622,6 +638,11 @@ void RunNotes::summary(const std::string& directory, double wall) {
                      " % of the smaller body's radius: " + kSunkAdvice,
                  {{"steps", std::to_string(sunk_steps_)}, {"overlap", json_number(sunk_most_)}});
   }
+  if (far_steps_ > 1)
+    log_.warning("bodies met across gaps of more than half the smaller one's radius in " +
+                     std::to_string(far_steps_) + " of " + std::to_string(steps) +
+                     " steps: time.step is too long for their speed",
+                 {{"steps", std::to_string(far_steps_)}});
   if (divided_ > 1) {
     log_.warning(std::to_string(divided_) + " of " + std::to_string(steps) +
                  " steps were taken in sub-steps, up to " + std::to_string(most_parts_) +

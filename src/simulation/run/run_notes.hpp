@@ -34,6 +34,7 @@ class RunNotes {
   void note_overlaps(const StepReport& r);
   void note_depth(const StepReport& r);
   void note_sunk(const StepReport& r);
+  void note_far(const StepReport& r);
   void note_tolerance(const StepReport& r);
   /// Collective. Keeps the advice of the step that missed its tolerance by most.
   void keep_advice(const StepReport& r);
@@ -77,6 +78,7 @@ class RunNotes {
   double deepest_told_ = 0.0;                 ///< largest overlap that a warning named
   std::array<GlobalId, 2> heavy_told_ = {kNoBody, kNoBody};  ///< of them if under a heavy load
   std::int64_t sunk_for_ = 0;    ///< last steps in which some contact had sunk in (StepReport)
+  std::int64_t far_steps_ = 0;   ///< in which bodies met from farther away than margins reach
   std::int64_t sunk_steps_ = 0;  ///< of all such spells, those that make them long enough
   double sunk_most_ = 0.0;       ///< the largest of their overlaps
   std::int64_t missed_ = 0;

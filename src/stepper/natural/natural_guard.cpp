@@ -282,7 +282,7 @@ void NaturalStepper::Impl::give_up(const Bodies& bodies, const State& state,
   if (!report.singular)
     throw BlowUp(found + " cannot be followed in up to " + parts +
                      " sub-steps: the step is too long for the frequencies of tension and springs",
-                 "take smaller steps, or look at the dumped step");
+                 "take smaller steps");
   throw BlowUp(found + " is not determined: shorter sub-steps, up to " + parts +
                    ", do not bring velocities together (" + short_text(100.0 * d.apart) +
                    " % apart) or leave " + short_text(d.energy) +

@@ -370,7 +370,7 @@ void NaturalStepper::Impl::refuse_small_steps(bool finite) {
                              (finite ? " has no smooth continuation, as in a singular position, "
                                        "where joints lose a row"
                                      : " is not finite")),
-      finite ? kNoContinuation : "look at forces, springs and motors, and at the dumped step");
+      finite ? kNoContinuation : "look at forces, springs and motors");
 }
 
 /// Velocities as joints allow them in the piece of `length` that follows: at the start, and where

@@ -29,10 +29,9 @@ static_assert(sizeof(NaturalLoad) == 2 * kPlaceWidth * sizeof(double));
 
 /// What helps where a motion ends in a position that no smooth motion leads out of.
 inline constexpr const char* kNoContinuation =
-    "look at the dumped step: smooth motions pass singular positions, and this one ends there, as "
-    "at a dead point that a driver moves towards, or where it starts in one: let the driver stop "
-    "before it, start beside it, or take time.stepper: spook with a compliance of the joints of "
-    "such loops";
+    "smooth motions pass singular positions, and this one ends there, as at a dead point that a "
+    "driver moves towards, or where it starts in one: let the driver stop before it, start beside "
+    "it, or take time.stepper: spook with a compliance of the joints of such loops";
 
 /// Vectors and axes as they lie in a list of numbers.
 inline Vec3 vector_at(const double* x) { return Eigen::Map<const Vec3>(x); }
