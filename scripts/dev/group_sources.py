@@ -17,6 +17,9 @@ UNNAMED = re.compile(r"^namespace \{$(.*?)^\}  // namespace$", re.DOTALL | re.MU
 # what stands at the start of a line of formatted code: functions, types, constants, aliases; macros anywhere
 NAMES = re.compile(r"^(?:[A-Za-z_][^\n;={}()]*?[ &*>]|)(\w+)\(|^(?:template <.*> ?)?(?:struct|class|enum class|enum|using(?= \w+ =| enum)) (\w+)"
                    r"|^(?!using |namespace )[A-Za-z][^\n(){}]*?\b(\w+)(?:\[[^\]]*\])?(?: = |\{|;)", re.MULTILINE)
+# constants, of which one declaration may have several, and what their values have in brackets
+CONSTANTS = re.compile(r"^(?:inline |static )*(?:constexpr|const) [^;]*;", re.MULTILINE)
+BRACKETS = re.compile(r"\([^()]*\)|\{[^{}]*\}|\[[^\[\]]*\]|<[^<>]*>")
 INCLUDES = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 # of GoogleTest: what two tests must not share is both of their names
 TESTS = re.compile(r"^(?:TEST|TEST_F|TEST_P|TYPED_TEST)\((\w+),\s+(\w+)\)|^\w*TEST_SUITE\w*\([^)]*\)", re.MULTILINE)
@@ -34,9 +37,20 @@ def read(path):
         return file.read()
 
 
+def further_names(declaration):
+    """Names of a declaration but the first one."""
+    found = 1
+    while found:
+        declaration, found = BRACKETS.subn("", declaration)
+    if "{" in declaration:  # a function, cut off within its body
+        return set()
+    return {name[1] for part in declaration.split(",")[1:] if (name := re.match(r"\s*[*&]?(\w+)\s*(?:=|;)", part))}
+
+
 def names_in(text):
     text = TESTS.sub(lambda test: f"void {test[1]}_{test[2]}()" if test[1] else "", text)
-    return {name for match in NAMES.finditer(text) for name in match.groups() if name}
+    names = {name for match in NAMES.finditer(text) for name in match.groups() if name}
+    return names.union(*(further_names(match[0]) for match in CONSTANTS.finditer(text)))
 
 
 def names_of(text):

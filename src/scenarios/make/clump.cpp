@@ -94,7 +94,8 @@ Point deepest_near(const Depths& depths, Point at, double step) {
   for (int k = 0; k < kHalvings;) {
     Point best = at;
     for (int side = 0; side < 27; ++side) {
-      const Vec3 p = at.p + step * Vec3(side / 9 - 1, side / 3 % 3 - 1, side % 3 - 1);
+      const int x = side / 9 - 1, y = side / 3 % 3 - 1, z = side % 3 - 1;
+      const Vec3 p = at.p + step * Vec3(x, y, z);
       if (const double depth = depths.at(p); depth > best.depth) best = {p, depth};
     }
     if (best.depth > at.depth) {

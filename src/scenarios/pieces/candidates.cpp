@@ -99,14 +99,15 @@ std::vector<CutPlane> candidate_planes(const Solid& part, const std::vector<Conc
     planes.push_back(w.plane);
   }
   for (int code = 14; code < 27; ++code) {  // half of the directions to neighbours in a grid
-    const Vec3 way = Vec3(code / 9 - 1, code / 3 % 3 - 1, code % 3 - 1).normalized();
+    const int x = code / 9 - 1, y = code / 3 % 3 - 1, z = code % 3 - 1;
+    const Vec3 way = Vec3(x, y, z).normalized();
     const Vec3 normal = hull.written.q.conjugate() * way;
     double low = 0.0, high = 0.0;
     for (std::size_t i = 0; i < hull.vertices.size(); ++i) {
       // the hull's own frame has its origin in the centre and the principal axes
-      const double x = way.dot(hull.vertices[i] - hull.written.p);
-      low = i == 0 ? x : std::min(low, x);
-      high = i == 0 ? x : std::max(high, x);
+      const double along = way.dot(hull.vertices[i] - hull.written.p);
+      low = i == 0 ? along : std::min(low, along);
+      high = i == 0 ? along : std::max(high, along);
     }
     for (int k = 1; k <= kAcross; ++k)
       planes.push_back({normal, low + (high - low) * k / (kAcross + 1)});

@@ -163,6 +163,7 @@ double cost_of(const Insertion& insertion, const BodyConstants& body) {
 std::vector<std::int32_t> parts_by_tile(const Communicator& comm, const Bodies& bodies,
                                         const State& state, const std::vector<BodyRecord>& fresh) {
   std::vector<Vec3> points;
+  points.reserve(fresh.size());
   for (const BodyRecord& body : fresh) points.push_back(body.state.pose.p);
   return nearest_own_tiles(comm, bodies, state, points);
 }
