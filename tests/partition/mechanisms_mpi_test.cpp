@@ -279,13 +279,12 @@ TEST(DealOfJoints, OtherMechanismsGoWholeToTheRankThatHoldsMost) {
 
 /// Nodes of all joints of a graph, by key, found by all ranks together.
 std::map<std::int64_t, int> nodes_of(const Communicator& comm, const JointGraph& graph,
-                                     const Dealing& dealing, int levels, std::int64_t max_graph,
-                                     bool near_holders = false) {
+                                     const Dealing& dealing, int levels, std::int64_t max_graph) {
   const std::vector<JointEdge> own = share(comm, graph, dealing);
   const auto places = find_mechanisms(comm, own);
   std::vector<std::int64_t> told;
-  const std::vector<int> nodes = cut_mechanisms(
-      comm, own, places, std::vector<int>(own.size(), levels), near_holders, max_graph);
+  const std::vector<int> nodes =
+      cut_mechanisms(comm, own, places, std::vector<int>(own.size(), levels), max_graph);
   for (std::size_t j = 0; j < own.size(); ++j) {
     told.push_back(own[j].key);
     told.push_back(nodes[j]);
@@ -334,30 +333,82 @@ TEST(CutMechanisms, PartsAreAlikeShareNoBodyAndDoNotDependOnTheRanks) {
       }
 }
 
-TEST(CutMechanisms, PartsGoToTheRanksThatHoldThem) {
-  const Communicator comm = Communicator::world();
-  JointGraph ring;
-  ring.ring(400);
-  if (comm.size() == 1) return;
-  const PartTree tree{1};
-  int near = 0, far = 0;
-  // the ranks of the two parts hold them, in both directions around the ring
-  for (const bool backwards : {false, true}) {
-    const Dealing dealing = [&](std::size_t i, std::size_t all, int n) {
-      return (2 * i < all) == backwards ? tree.rank_of(3, n) : 0;
-    };
-    const auto stay = [&](bool near_holders) {
-      int n = 0;
-      const auto nodes = nodes_of(comm, ring, dealing, tree.levels, 100000, near_holders);
-      for (std::size_t i = 0; i < ring.edges.size(); ++i)
-        n += tree.rank_of(nodes.at(ring.edges[i].key), comm.size()) ==
-             dealing(i, ring.edges.size(), comm.size());
-      return n;
-    };
-    near += stay(true);
-    far += stay(false);
+/// A placed cut, every rank with the joints whose first body is its own.
+struct Placed {
+  std::vector<JointEdge> edges;
+  std::vector<std::array<int, 4>> owner;
+  PlacedCut cut;
+};
+
+/// `owner_of(body)`: its rank.
+template <class OwnerOf>
+Placed placed_cut(const Communicator& comm, const JointGraph& graph, const OwnerOf& owner_of) {
+  Placed placed;
+  for (const JointEdge& edge : graph.edges) {
+    std::array<int, 4> owner = {};
+    for (std::size_t k = 0; k < static_cast<std::size_t>(edge.n_bodies); ++k)
+      owner[k] = owner_of(edge.body[k]);
+    if (owner[0] != comm.rank()) continue;
+    placed.edges.push_back(edge);
+    placed.owner.push_back(owner);
   }
-  EXPECT_GT(near, far);
+  placed.cut = cut_between_ranks(comm, placed.edges, find_mechanisms(comm, placed.edges),
+                                 placed.owner, std::vector<char>(placed.edges.size(), 1));
+  return placed;
+}
+
+TEST(CutBetweenRanks, JointsOfOneRankAreItsPartAndTheOthersSeparate) {
+  const Communicator comm = Communicator::world();
+  JointGraph grid;
+  grid.grid(40, 30);
+  GlobalId first = kNoBody, last = 0;
+  for (const JointEdge& edge : grid.edges)
+    for (int k = 0; k < edge.n_bodies; ++k) {
+      const GlobalId body = edge.body[static_cast<std::size_t>(k)];
+      first = first == kNoBody ? body : std::min(first, body);
+      last = std::max(last, body);
+    }
+  // strips; the numbers of the ranks say nothing of who is near to whom
+  const auto owner_of = [&](GlobalId body) {
+    const auto strip = static_cast<int>((body - first) * comm.size() / (last + 1 - first));
+    return strip % 2 == 0 ? strip / 2 : comm.size() - 1 - strip / 2;
+  };
+
+  const Placed placed = placed_cut(comm, grid, owner_of);
+
+  if (comm.size() == 1) {
+    EXPECT_TRUE(placed.cut.parts.empty());
+    EXPECT_TRUE(std::ranges::all_of(placed.cut.node, [](int node) { return node == 0; }));
+    return;
+  }
+  ASSERT_EQ(placed.cut.parts.size(), 1U);
+  const DealtTree& dealt = placed.cut.parts[0].tree;
+  std::int64_t at_top = 0;
+  for (std::size_t j = 0; j < placed.edges.size(); ++j) {
+    const int node = placed.cut.node[j];
+    const int a = placed.owner[j][0], b = placed.owner[j][1];
+    EXPECT_EQ(dealt.tree.is_part(node), a == b);
+    EXPECT_TRUE(!dealt.tree.is_part(node) || dealt.rank_of(node) == a);
+    at_top += node == 1 ? placed.edges[j].rows : 0;
+    for (const int rank : {a, b}) {
+      const auto part = std::ranges::find(dealt.rank, rank) - dealt.rank.begin();
+      EXPECT_TRUE(PartTree::is_above(node, dealt.tree.n_parts() + static_cast<int>(part)));
+    }
+  }
+  // one strip's edge, however many strips there are
+  EXPECT_LE(comm.sum(at_top), 6 * 40);
+}
+
+TEST(CutBetweenRanks, BodiesThatLieMixedAreNotCutThere) {
+  const Communicator comm = Communicator::world();
+  JointGraph grid;
+  grid.grid(10, 10);
+  const auto mixed = [&](GlobalId body) { return static_cast<int>(body % comm.size()); };
+
+  const Placed placed = placed_cut(comm, grid, mixed);
+
+  EXPECT_TRUE(placed.cut.parts.empty());
+  for (const int node : placed.cut.node) EXPECT_EQ(node, comm.size() > 1 ? PlacedCut::kNone : 0);
 }
 
 TEST(CutMechanisms, AMechanismThatSeparatorsWouldMakeUpStaysWhole) {
@@ -383,7 +434,7 @@ TEST(PartTree, PlacesAreThoseOfAWalkWithSeparatorsAfterTheirParts) {
         walk(2 * node + 1);
       }
       EXPECT_EQ(tree.place(node), next++);
-      EXPECT_EQ(tree.rank_of(node, tree.n_parts()), tree.first_part(node));
+      EXPECT_EQ(DealtTree::in_order(tree, tree.n_parts()).rank_of(node), tree.first_part(node));
     };
     walk(1);
   }

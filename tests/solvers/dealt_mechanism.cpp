@@ -32,15 +32,16 @@ DealtMechanism::DealtMechanism(const Communicator& comm, const MechanismRows& wh
                                bool exact)
     : whole_(whole), body_(whole.bodies.size(), kNoIndex) {
   const PartTree tree{levels};
+  const DealtTree dealt = DealtTree::in_order(tree, comm.size());
   const std::vector<int> node = parted(whole, levels);
   for (Index k = 0; k < whole.blocks.size(); ++k)
-    if (tree.rank_of(node[k], comm.size()) == comm.rank()) own_.push_back(k);
+    if (dealt.rank_of(node[k]) == comm.rank()) own_.push_back(k);
   std::ranges::stable_sort(own_, {}, [&](Index k) { return tree.place(node[k]); });
   for (const Index k : own_) {
     nodes_.node.push_back(node[k]);
     append(k);
   }
-  guests_ = std::make_unique<Guests>(comm, tree, exact, rows_, nodes_.node);
+  guests_ = std::make_unique<Guests>(comm, dealt, exact, rows_, nodes_.node);
   nodes_.guests = guests_.get();
 }
 

@@ -103,14 +103,41 @@ JointAssignment assign_joints(const Communicator& comm, std::span<const JointEdg
                               std::span<const JointPlace> places, std::span<const char> as_chain,
                               std::int64_t split = 500, bool in_pieces = false);
 
+/// A mechanism that is no chain, cut over ranks.
+struct MechanismParts {
+  std::int64_t component = 0;
+  DealtTree tree;
+};
+
 /// Collective. Cuts mechanisms in 2^levels parts (`levels[j]` of joint j's, the same for all of a
 /// mechanism; 0: stays whole): the node of its PartTree of each of this rank's joints, 0 where the
 /// mechanism is not cut, since separators would be too much of it. One rank a mechanism gathers its
 /// graph, of at most `max_graph` vertices: where there are more joints, a vertex stands for several
-/// that follow each other in JointPlace::index. With `near_holders` halves are turned
-/// so that ranks get what they hold; without it the nodes do not depend on who holds what.
+/// that follow each other in JointPlace::index. The nodes do not depend on who holds what.
 std::vector<int> cut_mechanisms(const Communicator& comm, std::span<const JointEdge> edges,
                                 std::span<const JointPlace> places, std::span<const int> levels,
-                                bool near_holders, std::int64_t max_graph = 200000);
+                                std::int64_t max_graph = 200000);
+
+/// Part of a mechanism's rows that separators may have.
+inline constexpr double kMostSeparating = 0.25;
+
+/// Mechanisms cut between the ranks that have their bodies.
+struct PlacedCut {
+  static constexpr int kNone = -1;
+
+  /// Per joint the node of its mechanism's tree; 0: one rank has all of its bodies, and it stays
+  /// whole; kNone: separators would be too much of it.
+  std::vector<int> node;
+  std::vector<MechanismParts> parts;  ///< ascending in component, the same on every rank
+};
+
+/// Collective. Cuts the marked mechanisms (`marked[j]`: that of joint j) where their bodies' ranks
+/// meet: a part a rank, so that a joint whose bodies are all on one rank (`owner[j]`, in the order
+/// of JointEdge::body) is eliminated there, and separators are the joints between ranks. Ranks
+/// stand in the tree so that those that share many joints stand near to each other.
+PlacedCut cut_between_ranks(const Communicator& comm, std::span<const JointEdge> edges,
+                            std::span<const JointPlace> places,
+                            std::span<const std::array<int, 4>> owner,
+                            std::span<const char> marked);
 
 }  // namespace catena

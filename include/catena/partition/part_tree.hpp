@@ -48,10 +48,22 @@ struct PartTree {
       if (n % 2 == 1) before += (2 << (levels - depth(n))) - 1;
     return before + below;
   }
-  /// Every rank eliminates a row of parts, and the separators of which it has the first part.
-  int rank_of(int node, int n_ranks) const {
-    return narrow<int>(std::int64_t{first_part(node)} * n_ranks / n_parts());
+};
+
+/// A PartTree whose parts are dealt to ranks; a separator goes to the rank of the part farthest to
+/// the left below it.
+struct DealtTree {
+  PartTree tree;
+  std::vector<int> rank = {0};  ///< of every part, from left to right
+
+  /// Every rank has a row of parts, as even as they allow.
+  static DealtTree in_order(PartTree tree, int n_ranks) {
+    DealtTree dealt{tree, {}};
+    for (std::int64_t part = 0; part < tree.n_parts(); ++part)
+      dealt.rank.push_back(narrow<int>(part * n_ranks / tree.n_parts()));
+    return dealt;
   }
+  int rank_of(int node) const { return rank[tree.first_part(node)]; }
 };
 
 }  // namespace catena

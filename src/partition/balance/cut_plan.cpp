@@ -66,7 +66,7 @@ std::vector<CutPlan> plan_cuts(const Communicator& comm, const Bodies& bodies,
     const bool whole = (chains_apart && place.is_simple_chain()) || place.n_joints < cut_from;
     levels.push_back(whole ? 0 : PartTree::of(place.n_joints, n_ranks, deterministic).levels);
   }
-  const std::vector<int> nodes = cut_mechanisms(comm, edges, places, levels, !deterministic);
+  const std::vector<int> nodes = cut_mechanisms(comm, edges, places, levels);
 
   struct Cut {
     std::int64_t component = 0, joints = 0, rows = 0;

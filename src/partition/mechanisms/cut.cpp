@@ -13,8 +13,6 @@ namespace {
 
 /// Joints of one body beyond which its mechanism is not cut: all of them couple with each other.
 constexpr std::size_t kMostAtBody = 1000;
-/// Part of a mechanism's rows that its separators may have.
-constexpr double kMostSeparating = 0.25;
 
 /// Joints of a cut mechanism that stand together in the order of its joints; bodies hear of them.
 struct Vertex {
@@ -100,55 +98,26 @@ std::vector<int> cut(std::span<const Link> links, std::span<const std::int64_t> 
   return separating > kMostSeparating * graph.row_begin.back() ? whole : node;
 }
 
-/// Of the two things a separator lies between, the one that lower ranks hold more of comes to be
-/// the left one, so that joints stay where they are held as far as that goes.
-void turn_to_holders(const PartTree& tree, std::span<const int> holder, int n_ranks,
-                     std::span<int> node) {
-  for (int above = 1; above < tree.n_parts(); ++above) {
-    const int first_of_right = tree.rank_of(2 * above + 1, n_ranks);
-    std::int64_t stay = 0, leave = 0;
-    for (std::size_t v = 0; v < node.size(); ++v) {
-      if (node[v] == above || !PartTree::is_above(above, node[v])) continue;
-      const bool on_right = PartTree::is_above(2 * above + 1, node[v]);
-      ++(on_right == (holder[v] >= first_of_right) ? stay : leave);
-    }
-    if (leave <= stay) continue;
-    for (int& n : node)
-      if (n != above && PartTree::is_above(above, n))
-        n ^= 1 << (PartTree::depth(n) - PartTree::depth(above) - 1);
-  }
-}
-
 /// Answers to the ranks that have something of a mechanism, in the order of what they told.
-RankLists<int> answers_to(const RankLists<VertexShare>& told, std::span<const Link> links,
-                          bool near_holders) {
+RankLists<int> answers_to(const RankLists<VertexShare>& told, std::span<const Link> links) {
   struct Mechanism {
     int levels = 0;
-    // per vertex: rows, those of the rank that has most, this rank
-    std::vector<std::int64_t> rows, most;
-    std::vector<int> holder, node;
+    std::vector<std::int64_t> rows;  ///< per vertex
+    std::vector<int> node;
   };
   std::map<std::int64_t, Mechanism> mechanisms;
-  for (std::size_t r = 0; r < told.size(); ++r)
-    for (const VertexShare& share : told[r]) {
+  for (const auto& from : told)
+    for (const VertexShare& share : from) {
       Mechanism& m = mechanisms[share.vertex.component];
       m.levels = share.levels;
       const std::size_t v = share.vertex.number;
-      const std::size_t n = std::max(m.rows.size(), v + 1);
-      m.rows.resize(n, 0);
-      m.most.resize(n, 0);
-      m.holder.resize(n, 0);
+      m.rows.resize(std::max(m.rows.size(), v + 1), 0);
       m.rows[v] += share.rows;
-      if (share.rows <= m.most[v]) continue;
-      m.most[v] = share.rows;
-      m.holder[v] = narrow<int>(r);
     }
   for (auto& [component, m] : mechanisms) {
     const auto first = std::ranges::lower_bound(links, component, {}, &Link::component);
     const auto end = std::ranges::upper_bound(links, component, {}, &Link::component);
     m.node = cut({first, end}, m.rows, m.levels);
-    if (near_holders && m.node.front() > 0)
-      turn_to_holders(PartTree{m.levels}, m.holder, narrow<int>(std::ssize(told)), m.node);
   }
   return reply_each<int>(told, [&](const VertexShare& share) {
     return mechanisms.at(share.vertex.component).node[share.vertex.number];
@@ -159,7 +128,7 @@ RankLists<int> answers_to(const RankLists<VertexShare>& told, std::span<const Li
 
 std::vector<int> cut_mechanisms(const Communicator& comm, std::span<const JointEdge> edges,
                                 std::span<const JointPlace> places, std::span<const int> levels,
-                                bool near_holders, std::int64_t max_graph) {
+                                std::int64_t max_graph) {
   std::vector<AtBody> ends;
   std::map<Vertex, VertexShare> shares;
   for (std::size_t j = 0; j < edges.size(); ++j) {
@@ -176,7 +145,7 @@ std::vector<int> cut_mechanisms(const Communicator& comm, std::span<const JointE
     out[directory_rank(comm, vertex.component)].push_back(share);
   const RankLists<VertexShare> told = all_to_all(comm, std::move(out));
   RankLists<int> answers(comm.size());
-  all_or_none(comm, [&] { answers = answers_to(told, links, near_holders); });
+  all_or_none(comm, [&] { answers = answers_to(told, links); });
   const RankLists<int> in = all_to_all(comm, std::move(answers));
   std::vector<std::size_t> taken(in.size(), 0);
   std::map<Vertex, int> node_of;

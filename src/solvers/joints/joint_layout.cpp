@@ -6,6 +6,7 @@
 
 #include "catena/base/error.hpp"
 #include "catena/base/release.hpp"
+#include "catena/base/sort_unique.hpp"
 #include "catena/comm/typed_exchange.hpp"
 #include "catena/model/joint.hpp"
 #include "solvers/joints/elimination/elimination.hpp"
@@ -81,39 +82,72 @@ AssignedJoint assigned_joint(const ConstraintProblem& problem, const HeldJoint& 
   return joint;
 }
 
-/// Collective. Cuts large mechanisms that are no chains, and deals their nodes to ranks. Returns
-/// the node of each joint, 0: of none.
-std::vector<int> cut(const ConstraintProblem& problem, std::span<const JointEdge> edges,
-                     std::span<const JointPlace> places, std::span<const char> as_chain,
-                     std::int64_t cut_from, JointAssignment& assignment, JointLayout& layout) {
-  const Communicator& comm = problem.comm;
-  std::vector<int> levels(edges.size(), 0);
-  if ((comm.size() == 1 && !problem.ordered) || sparse_elimination_asked_for()) return levels;
-  std::int64_t any = 0;
-  for (std::size_t i = 0; i < edges.size(); ++i) {
-    if (as_chain[i] != 0 || places[i].n_joints < cut_from) continue;
-    levels[i] = PartTree::of(places[i].n_joints, comm.size(), problem.ordered).levels;
-    any = 1;
-  }
-  if (comm.max(any) == 0) return levels;
-  std::vector<int> nodes = cut_mechanisms(comm, edges, places, levels, !problem.ordered);
-  std::vector<MechanismParts> parts;
-  for (std::size_t i = 0; i < edges.size(); ++i) {
-    if (nodes[i] == 0) continue;
-    const PartTree tree{levels[i]};
-    assignment.rank[i] = tree.rank_of(nodes[i], comm.size());
-    parts.push_back({places[i].component, tree});
-  }
-  const auto once = [&] {
-    std::ranges::sort(parts, {}, &MechanismParts::component);
-    const auto same = [](const auto& a, const auto& b) { return a.component == b.component; };
-    parts.erase(std::unique(parts.begin(), parts.end(), same), parts.end());
+/// Ranks of the bodies of each joint held here.
+std::vector<std::array<int, 4>> owners_of(const ConstraintProblem& problem,
+                                          std::span<const HeldJoint> held) {
+  std::vector<int> owner(problem.bodies.size(), problem.comm.rank());
+  for (const HaloPlan::Neighbour& neighbour : problem.ghosts.neighbours)
+    for (const Index ghost : neighbour.receive) owner[ghost] = neighbour.rank;
+  std::vector<std::array<int, 4>> owners(held.size());
+  for (std::size_t i = 0; i < held.size(); ++i)
+    for (Index j = 0; j < held[i].bodies; ++j) owners[i][j] = owner[held[i].body(problem, j)];
+  return owners;
+}
+
+/// Collective. Cuts mechanisms by their graphs (`levels` of each joint's; 0: not) and adds them to
+/// `cut`.
+void cut_by_graph(const Communicator& comm, std::span<const JointEdge> edges,
+                  std::span<const JointPlace> places, std::span<const int> levels, PlacedCut& cut) {
+  const std::vector<int> nodes = cut_mechanisms(comm, edges, places, levels);
+  struct Found {
+    std::int64_t component = 0;
+    int levels = 0;
+
+    auto operator<=>(const Found&) const = default;
   };
-  once();
-  parts = all_gather_values(comm, parts);
-  once();
-  layout.parts = std::move(parts);
-  return nodes;
+  std::vector<Found> found;
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    if (levels[i] == 0) continue;
+    cut.node[i] = nodes[i];
+    if (nodes[i] > 0) found.push_back({places[i].component, levels[i]});
+  }
+  sort_unique(found);
+  found = all_gather_values(comm, found);
+  sort_unique(found);
+  for (const auto& [component, n] : found)
+    cut.parts.push_back({component, DealtTree::in_order({n}, comm.size())});
+  std::ranges::sort(cut.parts, {}, &MechanismParts::component);
+}
+
+/// Collective. Cuts large mechanisms that are no chains, and deals their nodes to ranks: where the
+/// ranks of their bodies meet, so that joints are eliminated where they are held; by their graphs
+/// alone where the bits must not depend on the ranks, and where bodies lie too mixed. Returns the
+/// node of each joint, 0: of none.
+std::vector<int> cut(const ConstraintProblem& problem, std::span<const HeldJoint> held,
+                     std::span<const JointEdge> edges, std::span<const JointPlace> places,
+                     std::span<const char> as_chain, std::int64_t cut_from,
+                     JointAssignment& assignment, JointLayout& layout) {
+  const Communicator& comm = problem.comm;
+  PlacedCut cut{std::vector<int>(edges.size(), 0), {}};
+  if ((comm.size() == 1 && !problem.ordered) || sparse_elimination_asked_for()) return cut.node;
+  std::vector<char> large(edges.size(), 0);
+  std::int64_t any = 0;
+  for (std::size_t i = 0; i < edges.size(); ++i)
+    any |= large[i] = as_chain[i] == 0 && places[i].n_joints >= cut_from;
+  if (comm.max(any) == 0) return cut.node;
+  if (!problem.ordered)
+    cut = cut_between_ranks(comm, edges, places, owners_of(problem, held), large);
+  std::vector<int> levels(edges.size(), 0);
+  for (std::size_t i = 0; i < edges.size(); ++i)
+    if (problem.ordered ? large[i] != 0 : cut.node[i] == PlacedCut::kNone)
+      levels[i] = PartTree::of(places[i].n_joints, comm.size(), problem.ordered).levels;
+  any = std::ranges::count_if(levels, [](int n) { return n > 0; });
+  if (comm.max(any) > 0) cut_by_graph(comm, edges, places, levels, cut);
+  layout.parts = std::move(cut.parts);
+  for (std::size_t i = 0; i < edges.size(); ++i)
+    if (cut.node[i] > 0)
+      assignment.rank[i] = layout.parts_of(places[i].component).tree.rank_of(cut.node[i]);
+  return cut.node;
 }
 
 /// Collective. Every holder says to whom eliminates a joint what it is.
@@ -156,8 +190,7 @@ void sort_by_group(bool ordered, JointLayout& layout) {
     layout.n_cut += joint.is_cut() ? 1 : 0;
   }
   const auto place = [&](const AssignedJoint& joint) {
-    return std::ranges::lower_bound(layout.parts, joint.group, {}, &MechanismParts::component)
-        ->tree.place(joint.node);
+    return layout.parts_of(joint.group).tree.tree.place(joint.node);
   };
   std::ranges::sort(layout.assigned, [&](const AssignedJoint& x, const AssignedJoint& y) {
     if (x.is_chain() != y.is_chain()) return x.is_chain();
@@ -237,7 +270,7 @@ JointLayout lay_out_joints(const ConstraintProblem& problem, std::span<const Hel
   JointAssignment assignment =
       assign_joints(comm, edges, places, as_chain, JointPlace::kShortChain, problem.ordered);
   const std::vector<int> node =
-      cut(problem, edges, places, as_chain, settings.cut_from, assignment, layout);
+      cut(problem, held, edges, places, as_chain, settings.cut_from, assignment, layout);
   release(edges);
   layout.chain_begin = assignment.first;
   assign(problem, held, places, assignment, node, layout);

@@ -1,6 +1,7 @@
 // Which rank eliminates which joint, and where its rows stand there.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -66,19 +67,14 @@ struct AssignedJoint {
   }
 };
 
-/// A mechanism that is no chain, cut over ranks.
-struct MechanismParts {
-  std::int64_t component = 0;
-  PartTree tree;
-};
-
 /// Who eliminates what, as long as the same blocks stand in the same order on every rank. A vector
 /// of its rows has those of all assigned joints in their order, then `width` places for each joint
 /// that is held here and eliminated by another rank.
 struct JointLayout {
-  MechanismCount count;               ///< the same on every rank
-  int width = 6;                      ///< most rows of a block, of all ranks
-  std::vector<MechanismParts> parts;  ///< of all cut mechanisms, the same on every rank
+  MechanismCount count;  ///< the same on every rank
+  int width = 6;         ///< most rows of a block, of all ranks
+  /// Of all cut mechanisms, ascending in component, the same on every rank.
+  std::vector<MechanismParts> parts;
   /// Chains by position, then cut mechanisms by the places of their nodes and by name, then the
   /// others by group, mechanism and name.
   std::vector<AssignedJoint> assigned;
@@ -90,6 +86,11 @@ struct JointLayout {
   std::vector<std::pair<int, std::vector<std::size_t>>> sent;
   std::vector<Index> held_row;  ///< per joint held here: its first row
   std::size_t n_assigned_rows = 0, n_rows = 0;
+
+  /// Those of a mechanism that is cut.
+  const MechanismParts& parts_of(std::int64_t component) const {
+    return *std::ranges::lower_bound(parts, component, {}, &MechanismParts::component);
+  }
 };
 
 /// Collective. Throws Error(bad_input) where the method refuses a mechanism.

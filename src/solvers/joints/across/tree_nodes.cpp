@@ -25,8 +25,6 @@ class NodeMaker {
         references_(references),
         nodes_(nodes),
         tree_(nodes.tree()),
-        ranks_(nodes.guests ? nodes.guests->comm().size() : 1),
-        rank_(nodes.guests ? nodes.guests->comm().rank() : 0),
         told_(2 * tree_.n_parts()) {
     list_nodes(nodes.own_blocks(structure));
   }
@@ -55,8 +53,9 @@ class NodeMaker {
  private:
   void list_nodes(Index own_blocks) {
     own_.assign(told_.size(), kNoIndex);
+    const int rank = nodes_.guests ? nodes_.guests->comm().rank() : 0;
     for (int n = 1; n < 2 * tree_.n_parts(); ++n)
-      if (tree_.rank_of(n, ranks_) == rank_) made_.emplace_back().number = n;
+      if (nodes_.rank_of(n) == rank) made_.emplace_back().number = n;
     std::ranges::sort(made_, {}, [&](const TreeNode& node) { return tree_.place(node.number); });
     Index k = 0;
     for (std::size_t i = 0; i < made_.size(); ++i) {
@@ -145,11 +144,11 @@ class NodeMaker {
 
   /// Collective. Ranks with separators hear what is above nodes of this depth below them.
   void tell(int depth) {
-    RankLists<ToldBlock> out(ranks_);
+    RankLists<ToldBlock> out(nodes_.guests->comm().size());
     for (const TreeNode& node : made_)
       if (node.number > 1 && PartTree::depth(node.number) == depth)
         for (const BlockAbove& block : node.above)
-          out[tree_.rank_of(PartTree::parent(node.number), ranks_)].push_back({node.number, block});
+          out[nodes_.rank_of(PartTree::parent(node.number))].push_back({node.number, block});
     for (const ToldBlock& told : joined(all_to_all(nodes_.guests->comm(), std::move(out))))
       told_[told.node].push_back(told.block);
   }
@@ -165,13 +164,12 @@ class NodeMaker {
           for (Index r = 0; r < block.rows; ++r) below.into.push_back(first + r);
         }
         if (below.own == kNoIndex)
-          below.messages.emplace(nodes_.guests->comm(), tree_.rank_of(n, ranks_), false,
+          below.messages.emplace(nodes_.guests->comm(), nodes_.rank_of(n), false,
                                  to_index(below.into.size()));
       }
     const int parent = PartTree::parent(node.number);
     if (parent > 0 && own_[parent] == kNoIndex)
-      node.messages.emplace(nodes_.guests->comm(), tree_.rank_of(parent, ranks_), true,
-                            node.rows_above());
+      node.messages.emplace(nodes_.guests->comm(), nodes_.rank_of(parent), true, node.rows_above());
   }
 
   Index row_in(const TreeNode& node, const BlockAbove& block) const {
@@ -187,7 +185,6 @@ class NodeMaker {
   const References& references_;
   const BlockNodes& nodes_;
   PartTree tree_;
-  int ranks_, rank_;
   std::vector<TreeNode> made_;
   std::vector<Index> own_;                     ///< per node of the tree: among `made_`
   std::vector<std::vector<BlockAbove>> told_;  ///< per node: what is above it, told to its parent's

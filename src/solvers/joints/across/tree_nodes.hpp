@@ -15,6 +15,8 @@ struct BlockNodes {
   std::vector<int> node;     ///< per block, guests too; empty: all of node 1
 
   PartTree tree() const { return guests ? guests->tree() : PartTree{}; }
+  /// Which eliminates a node.
+  int rank_of(int n) const { return guests ? guests->rank_of(n) : 0; }
   int of(Index k) const { return node.empty() ? 1 : node[k]; }
   Index own_blocks(const MechanismRows& rows) const {
     return guests ? guests->own_blocks() : rows.blocks.size();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "catena/base/error.hpp"
 #include "catena/base/id_index.hpp"
@@ -24,10 +25,10 @@ struct Guests::End {
   }
 };
 
-Guests::Guests(const Communicator& comm, PartTree tree, bool exact, MechanismRows& rows,
+Guests::Guests(const Communicator& comm, DealtTree tree, bool exact, MechanismRows& rows,
                std::vector<int>& node)
     : comm_(comm),
-      tree_(tree),
+      tree_(std::move(tree)),
       exact_(exact),
       own_blocks_(rows.blocks.size()),
       own_rows_(rows.blocks.n_rows()),
@@ -45,7 +46,7 @@ std::vector<Guests::End> Guests::find(const MechanismRows& rows, std::span<const
     for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
       const GlobalId body = rows.bodies.id[blocks.body[j]];
       told[directory_rank(comm_, body)].push_back(
-          {body, blocks.name[k], node[k], tree_.place(node[k]), blocks.rows(k), comm_.rank(), j});
+          {body, blocks.name[k], node[k], tree().place(node[k]), blocks.rows(k), comm_.rank(), j});
     }
   std::vector<End> all = joined(all_to_all(comm_, std::move(told)));
   std::ranges::sort(all, [](const End& a, const End& b) {

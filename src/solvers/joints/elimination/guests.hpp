@@ -20,11 +20,14 @@ class Guests {
   /// Collective. `rows` and `node` (of each block) are of own blocks, by place of their nodes, then
   /// by name; guests are appended to both, in that order. `exact`: sums over rows are to be the
   /// same bits whatever the ranks.
-  Guests(const Communicator& comm, PartTree tree, bool exact, MechanismRows& rows,
+  Guests(const Communicator& comm, DealtTree tree, bool exact, MechanismRows& rows,
          std::vector<int>& node);
 
   const Communicator& comm() const { return comm_; }
-  const PartTree& tree() const { return tree_; }
+  const PartTree& tree() const { return tree_.tree; }
+  const DealtTree& dealt_tree() const { return tree_; }
+  /// Of a node.
+  int rank_of(int node) const { return tree_.rank_of(node); }
   bool exact() const { return exact_; }
   Index own_blocks() const { return own_blocks_; }
   /// The first rows: of own blocks.
@@ -54,7 +57,7 @@ class Guests {
   void lay_paths(std::span<const End> ends, const GeneralBlocks& blocks);
 
   Communicator comm_;
-  PartTree tree_;
+  DealtTree tree_;
   bool exact_;
   Index own_blocks_, own_rows_;
   std::vector<char> knows_all_;
