@@ -270,9 +270,4 @@ std::unique_ptr<JointElimination> make_dissected_elimination(const MechanismRows
   return make_regularised(structure, make_dissected_factor(structure, {}));
 }
 
-std::unique_ptr<JointElimination> make_cut_elimination(const MechanismRows& structure,
-                                                       const BlockNodes& nodes) {
-  return make_regularised(structure, make_dissected_factor(structure, nodes), nodes.guests);
-}
-
 }  // namespace catena

@@ -113,9 +113,10 @@ std::int64_t joint_flops(std::int64_t m, bool child) {
 
 }  // namespace
 
-TreeFactor::TreeFactor(const MechanismRows& structure, std::span<const char> in_forest) {
+TreeFactor::TreeFactor(const MechanismRows& structure, std::span<const char> in_forest,
+                       std::span<const Index> roots) {
   pivot_.assign(structure.blocks.n_rows(), 1.0);
-  order(structure, in_forest);
+  order(structure, in_forest, roots);
   w_.resize(structure.bodies.size());
   u_.resize(structure.bodies.size());
   Offset size = 0;
@@ -147,10 +148,12 @@ void TreeFactor::list_blocks_of_bodies(const MechanismRows& structure,
   each([&](Index k, std::size_t b) { block_of_body_[next[b]++] = k; });
 }
 
-void TreeFactor::order(const MechanismRows& structure, std::span<const char> in_forest) {
+void TreeFactor::order(const MechanismRows& structure, std::span<const char> in_forest,
+                       std::span<const Index> roots) {
   const GeneralBlocks& blocks = structure.blocks;
   list_blocks_of_bodies(structure, in_forest);
   std::vector<char> done(blocks.size(), 0), met(structure.bodies.size(), 0);
+  for (const Index root : roots) visit(structure, root, done, met);
   for (Index k = 0; k < blocks.size(); ++k) {
     if (done[k] != 0 || !(in_forest.empty() || in_forest[k] != 0)) continue;
     const Index n_bodies = blocks.body_begin[k + 1] - blocks.body_begin[k];
@@ -328,8 +331,13 @@ void TreeFactor::forward(std::span<double> x) {
   }
 }
 
-void TreeFactor::backward(std::span<double> x) {
-  for (const Index root : roots_) u_[root].fill(0.0);
+void TreeFactor::backward(std::span<double> x) { backward(x, {}); }
+
+void TreeFactor::backward(std::span<double> x, std::span<const double> impulses) {
+  for (std::size_t i = 0; i < roots_.size(); ++i) {
+    u_[roots_[i]].fill(0.0);
+    if (6 * i < impulses.size()) std::copy_n(impulses.data() + 6 * i, 6, u_[roots_[i]].data());
+  }
   for (auto joint = joints_.rbegin(); joint != joints_.rend(); ++joint) {
     for_rows(joint->rows, [&]<int M>() { backward_joint<M>(*joint, x); });
   }

@@ -39,8 +39,12 @@ std::unique_ptr<JointElimination> make_regularised(const MechanismRows& structur
                                                    std::unique_ptr<CholeskyFactor> factor,
                                                    Guests* guests = nullptr);
 
-/// Collective where `nodes` has guests. The factor of make_dissected_elimination and of
-/// make_cut_elimination.
+/// Collective. The factor of make_cut_elimination: where most joints are branches, which are
+/// eliminated from the leaves on without fill, these are set apart; the others are dissected.
+std::unique_ptr<CholeskyFactor> make_cut_factor(const MechanismRows& structure,
+                                                const BlockNodes& nodes);
+/// Collective where `nodes` has guests. The factor of make_dissected_elimination, and of a cut
+/// mechanism without branches.
 std::unique_ptr<CholeskyFactor> make_dissected_factor(const MechanismRows& structure,
                                                       const BlockNodes& nodes);
 
@@ -60,9 +64,11 @@ inline constexpr double kPivotFloor = 0.01;
 /// G_kp X_j^T and are never formed. Joints to the world have no child.
 class TreeFactor final : public CholeskyFactor {
  public:
-  /// Blocks with in_forest != 0 (empty: all). Throws std::logic_error where they close a loop, or
-  /// are not of rigid bodies, one or two per block, and 1 to 6 rows.
-  TreeFactor(const MechanismRows& structure, std::span<const char> in_forest);
+  /// Blocks with in_forest != 0 (empty: all). Bodies `roots`, each of another tree, are the last
+  /// ones of theirs. Throws std::logic_error where the blocks close a loop, or are not of rigid
+  /// bodies, one or two per block, and 1 to 6 rows.
+  TreeFactor(const MechanismRows& structure, std::span<const char> in_forest,
+             std::span<const Index> roots = {});
 
   bool factor(const MechanismRows& joints, std::span<const double> added) override;
   void solve(std::span<double> x) override {
@@ -77,6 +83,13 @@ class TreeFactor final : public CholeskyFactor {
   void forward(std::span<double> x);
   void backward(std::span<double> x);
 
+  /// What a root's forest leaves of it to joints that are eliminated later: W, 6 x 6; after
+  /// forward(x) the velocity that the forest's impulses give it.
+  const double* inverse_mass_left(Index root) const { return w_[root].data(); }
+  const double* velocity(Index root) const { return u_[root].data(); }
+  /// backward(x) where other joints give the roots impulses: 6 each, in the order of `roots`.
+  void backward(std::span<double> x, std::span<const double> impulses);
+
  private:
   struct Joint {
     Index parent, child;  ///< bodies; child kNoIndex: none
@@ -87,7 +100,8 @@ class TreeFactor final : public CholeskyFactor {
     bool first_at_parent;  ///< no joint before it changes W of the parent
     bool leaf;             ///< nor does any change W of the child
   };
-  void order(const MechanismRows& structure, std::span<const char> in_forest);
+  void order(const MechanismRows& structure, std::span<const char> in_forest,
+             std::span<const Index> roots);
   void visit(const MechanismRows& structure, Index root, std::span<char> done, std::span<char> met);
   void sort_from_leaves(Index n_bodies);
   void list_blocks_of_bodies(const MechanismRows& structure, std::span<const char> in_forest);
@@ -99,7 +113,7 @@ class TreeFactor final : public CholeskyFactor {
   void backward_joint(const Joint& joint, std::span<double> x);
 
   std::vector<Joint> joints_;  ///< in pivot order
-  std::vector<Index> roots_;   ///< bodies that are no joint's child
+  std::vector<Index> roots_;   ///< bodies that are no joint's child, those given first
   std::vector<double> data_, pivot_;
   const double* jacobian_ = nullptr;       ///< of the last factor()
   std::vector<std::array<double, 36>> w_;  ///< per body
