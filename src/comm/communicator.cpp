@@ -268,7 +268,7 @@ std::vector<double> Communicator::all_gather(std::span<const double> values) con
   check_mpi(MPI_Allgather(values.data(), count, MPI_DOUBLE, result.data(), count, MPI_DOUBLE,
                           impl_->comm),
             "MPI_Allgather");
-  impl_->collectives.gathered_bytes += result.size() * sizeof(double);
+  impl_->counts->collectives.gathered_bytes += result.size() * sizeof(double);
   return result;
 }
 
@@ -280,7 +280,7 @@ std::vector<std::int64_t> Communicator::all_gather(std::span<const std::int64_t>
   std::int64_t* const receive = result.data();
   check_mpi(MPI_Allgather(send, count, MPI_INT64_T, receive, count, MPI_INT64_T, impl_->comm),
             "MPI_Allgather");
-  impl_->collectives.gathered_bytes += result.size() * sizeof(std::int64_t);
+  impl_->counts->collectives.gathered_bytes += result.size() * sizeof(std::int64_t);
   return result;
 }
 
@@ -296,7 +296,7 @@ std::vector<std::byte> Communicator::all_gather_bytes(std::span<const std::byte>
   check_mpi(MPI_Allgatherv(values.data(), count, MPI_BYTE, result.data(), sizes.data(),
                            offsets.data(), MPI_BYTE, impl_->comm),
             "MPI_Allgatherv");
-  impl_->collectives.gathered_bytes += sizes.size() * sizeof(int) + result.size();
+  impl_->counts->collectives.gathered_bytes += sizes.size() * sizeof(int) + result.size();
   report_counts(sizes, counts);
   return result;
 }
@@ -332,10 +332,10 @@ void Communicator::broadcast(int root, std::string& text) const {
   broadcast_items(root, impl_->comm, text);
 }
 
-const TrafficCount& Communicator::traffic() const { return impl_->traffic; }
+const TrafficCount& Communicator::traffic() const { return impl_->counts->traffic; }
 
 const CollectiveCount& collective_count(const Communicator& comm) {
-  return comm.impl()->collectives;
+  return comm.impl()->counts->collectives;
 }
 
 void Communicator::abort(int code, const std::string& message) const {

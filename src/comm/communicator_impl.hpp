@@ -4,6 +4,9 @@
 
 #include <mpi.h>
 
+#include <memory>
+#include <vector>
+
 #include "catena/base/timer.hpp"
 #include "catena/comm/collective_count.hpp"
 #include "catena/comm/communicator.hpp"
@@ -17,6 +20,13 @@ inline constexpr int kReduceTag = static_cast<int>(Tag::reduction);
 /// Throws Error(runtime_error) naming the call where `code` is not MPI_SUCCESS.
 void check_mpi(int code, const char* call);
 
+/// What a communicator has counted, together with the parts that it was split into.
+struct Counts {
+  TrafficCount traffic;
+  CollectiveCount collectives;
+  int waiting = 0;  ///< depth of Waiting
+};
+
 struct Communicator::Impl {
   explicit Impl(MPI_Comm parent);
   ~Impl();
@@ -27,26 +37,24 @@ struct Communicator::Impl {
   int rank = 0;
   int size = 1;
   int exchanges = 0;
-  TrafficCount traffic;
-  CollectiveCount collectives;
-  int waiting = 0;               ///< depth of Waiting
+  std::shared_ptr<Counts> counts = std::make_shared<Counts>();
   std::vector<double> incoming;  ///< scratch of the ordered reductions
 };
 
 /// Adds the time until its end of life to TrafficCount::waited_s; within another one, nothing.
 class Waiting {
  public:
-  explicit Waiting(Communicator::Impl& impl) : impl_(impl) {
-    if (impl_.waiting++ == 0) start_ = wall_seconds();
+  explicit Waiting(Communicator::Impl& impl) : counts_(*impl.counts) {
+    if (counts_.waiting++ == 0) start_ = wall_seconds();
   }
   ~Waiting() {
-    if (--impl_.waiting == 0) impl_.traffic.waited_s += wall_seconds() - start_;
+    if (--counts_.waiting == 0) counts_.traffic.waited_s += wall_seconds() - start_;
   }
   Waiting(const Waiting&) = delete;
   Waiting& operator=(const Waiting&) = delete;
 
  private:
-  Communicator::Impl& impl_;
+  Counts& counts_;
   double start_ = 0.0;
 };
 
@@ -54,7 +62,7 @@ class Waiting {
 class CollectiveCall : public Waiting {
  public:
   explicit CollectiveCall(Communicator::Impl& impl, int n = 1) : Waiting(impl) {
-    impl.collectives.blocking += n;
+    impl.counts->collectives.blocking += n;
   }
 };
 

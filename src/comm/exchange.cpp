@@ -66,8 +66,8 @@ std::vector<Parcel> Communicator::exchange(std::vector<Parcel> outgoing) const {
     check_mpi(MPI_Issend(parcel.bytes.data(), narrow<int>(parcel.bytes.size()), MPI_BYTE,
                          parcel.rank, tag, impl.comm, &sends.back()),
               "MPI_Issend");
-    ++impl.traffic.messages;
-    impl.traffic.bytes += std::ssize(parcel.bytes);
+    ++impl.counts->traffic.messages;
+    impl.counts->traffic.bytes += std::ssize(parcel.bytes);
   }
 
   const CollectiveCall call(impl);

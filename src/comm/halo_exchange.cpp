@@ -137,7 +137,7 @@ void HaloExchange::begin(std::span<const double> source) {
       out = std::copy_n(source.data() + Offset{item} * width, width, out);
   if (!impl.sends.empty())
     check_mpi(MPI_Startall(narrow<int>(impl.sends.size()), impl.sends.data()), "MPI_Startall");
-  TrafficCount& traffic = impl.comm.impl()->traffic;
+  TrafficCount& traffic = impl.comm.impl()->counts->traffic;
   traffic.messages += std::ssize(impl.sends);
   traffic.bytes += impl.outgoing.size() * sizeof(double);
   impl.active = true;

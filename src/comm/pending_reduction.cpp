@@ -75,7 +75,7 @@ void PendingReduction::begin(std::span<const double> sums, std::span<const doubl
   check_mpi(MPI_Iallreduce(impl.sent.data(), impl.received.data(), narrow<int>(n), impl.type,
                            impl.op, impl.comm.impl()->comm, &impl.request),
             "MPI_Iallreduce");
-  ++impl.comm.impl()->collectives.posted;
+  ++impl.comm.impl()->counts->collectives.posted;
   impl.pending = true;
 }
 

@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "catena/base/error.hpp"
+#include "catena/base/index.hpp"
 #include "catena/comm/collective_count.hpp"
 #include "catena/comm/communicator.hpp"
+#include "catena/comm/split.hpp"
 
 namespace catena {
 namespace {
@@ -232,6 +234,28 @@ TEST(AllOrNone, EveryRankThrowsTheErrorOfTheLowestFailingRank) {
     EXPECT_EQ(std::string(error.what()),
               "case.yaml:3:5: found " + std::to_string(lowest) + "; mend it");
   }
+}
+
+TEST(Split, APartHasItsRanksInOrderAndCountsWithTheWhole) {
+  const Communicator comm = Communicator::world();
+  const int part = comm.rank() % 2;
+  const Communicator some = split(comm, part);
+  EXPECT_EQ(some.size(), (comm.size() + 1 - part) / 2);
+  EXPECT_EQ(some.rank(), comm.rank() / 2);
+
+  const std::vector<double> ranks =
+      some.all_gather(std::vector<double>{static_cast<double>(comm.rank())});
+  for (std::size_t k = 0; k < ranks.size(); ++k) EXPECT_EQ(ranks[k], 2 * to_index(k) + part);
+  EXPECT_EQ(collective_count(comm).blocking, 1);
+  EXPECT_EQ(collective_count(comm).gathered_bytes, 8 * some.size());
+
+  const int next = (some.rank() + 1) % some.size();
+  some.exchange({{next, bytes_of(10, 1)}});
+  comm.exchange({});
+  EXPECT_EQ(collective_count(some).blocking, 3);
+  EXPECT_EQ(comm.traffic().messages, some.size() > 1 ? 1 : 0);
+  EXPECT_EQ(comm.traffic().bytes, some.size() > 1 ? 10 : 0);
+  EXPECT_EQ(comm.traffic().waited_s, some.traffic().waited_s);
 }
 
 TEST(AllOrNone, OtherExceptionsBecomeRuntimeErrorsEverywhere) {

@@ -7,9 +7,10 @@
 
 namespace catena {
 
-/// Operations of all ranks since the communicator was made; the same on each of them. What they
-/// cost grows with the ranks however few neighbours a rank has: about log2(ranks) messages one
-/// after the other each, and `gathered_bytes` in proportion to the ranks.
+/// Operations of all ranks, and of the parts that they were split into, since the communicator was
+/// made; those of all are the same on each rank. What they cost grows with the ranks however few
+/// neighbours a rank has: about log2(ranks) messages one after the other each, and `gathered_bytes`
+/// in proportion to the ranks.
 struct CollectiveCount {
   /// Those that a rank waits in: reductions, barriers, gathers, broadcasts, and exchanges, whose
   /// end all ranks agree on. Lists whose length others do not know count twice, for length and
