@@ -34,6 +34,7 @@ PYTHON = "python/extension"
 # stand in the module's folder itself ("") are named, too. Rooms that are not named may include nothing of it.
 ROOMS = {
     "collision": {"": "convex", "convex": ""},
+    "search": {"": "ranks", "ranks": ""},
     "partition": {"graph": "ownership", "balance": "graph", "ownership": "graph", "mechanisms": "ownership"},
     "solvers": {
         "": "gauss_seidel newton patches",

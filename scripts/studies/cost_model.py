@@ -5,7 +5,7 @@ here, given constants of a network. Used by scaling_study.py.
 A load is a dictionary of what a step is on some number of ranks: of the mean rank `bodies` and `contacts`;
 `imbalance`, the largest rank's counted work over the mean; `iterations`; of the rank that sends most
 `messages` and `bytes` to neighbours; `collectives`, operations in which all ranks wait for each other;
-`gathered`, bytes of each rank that every other one receives. Times are in s, of one step.
+`box_exchanges`, how often ranks tell each other where their bodies are. Times are in s, of one step.
 """
 import copy
 import math
@@ -16,15 +16,22 @@ SEARCH_ROUNDS = 3  # with neighbours, of the contact search
 COLLECTIVES = 26  # a step, besides one in each iteration, where none was counted
 BORDER_FACTOR = 7.2  # bodies of a compact part of n that it shares with others, or needs of them: 7.2 n^(2/3)
 NEIGHBOURS = 13  # of a compact part
-BOX_BYTES = 48.0  # of what is gathered: two corners
-RANK_BYTES = 8 * BOX_BYTES  # of a rank whose bodies may have come near to others
+# exchanges of boxes: all ranks of a group tell each other theirs; first ranks of groups tell each other one box, and
+# send on those of ranks that reach another group (docs/design/0017-boxes-in-two-levels.md)
+GROUP = 64  # ranks
+BOXES = 8  # of a rank whose bodies may have come near to others
+BOX_BYTES = 48.0  # two corners
+RANK_BYTES = BOXES * BOX_BYTES
+NEAR_GROUPS = 26  # of a compact group, 4 x 4 x 4 ranks
+NEAR_RANKS = 6 ** 3 - GROUP  # around it
+NEAR_BYTES = NEAR_RANKS * (RANK_BYTES + 8.0)  # with their numbers
 # what each phase grows with
 WORK_OF = {"contacts": "bodies", "rows": "contacts", "solver_setup": "contacts", "sweeps": "updates",
            "motion": "bodies", "checks": "bodies", "flow": "bodies", "balance": "bodies"}
 PHASES = list(WORK_OF)
 # of a step's time: that of the base point's work with this share of it; what memory that other cores use, too, adds;
 # more iterations; the fullest rank; the slowest of cores whose speeds scatter; messages to neighbours and their bytes;
-# waiting of all for all; what every rank hears of every other one
+# waiting of all for all; what ranks hear of each other's boxes
 CAUSES = ["work", "memory", "iterations", "imbalance", "noise", "messages", "bytes", "reductions", "gathers"]
 
 
@@ -71,19 +78,39 @@ class Machine:
         return math.ceil(math.log2(max(1, ranks))) * (latency + overhead)
 
     def gather(self, ranks, size):
-        """`size` bytes of each rank to every other one: those of a node's ranks all pass its network card, and each
-        rank looks at all boxes."""
-        received = size * ranks
+        """`size` bytes of each rank to every other one: those of a node's ranks all pass its network card."""
         if self.network is None or ranks <= self.network["ranks_per_node"]:
-            seconds = received * self.path(ranks)[2]
-        else:
-            seconds = received * self.network["ranks_per_node"] / self.network["bandwidth"]
-        return seconds + received / BOX_BYTES * self.box_test
+            return size * ranks * self.path(ranks)[2]
+        return size * ranks * self.network["ranks_per_node"] / self.network["bandwidth"]
+
+    def box_exchange(self, ranks):
+        """Of a group's first rank, which does most: the gather in its group; where there are other groups, too, the box
+        of its own one, the boxes of all groups and a look at them, rows sent and received until all agree that there
+        are no more, and a broadcast of them; a look at all boxes that it has then."""
+        group, groups = min(ranks, GROUP), group_count(ranks)
+        seconds = self.gather(group, RANK_BYTES) + BOXES * group * self.box_test
+        if groups == 1:
+            return seconds
+        latency, overhead, per_byte = self.path(ranks)
+        if self.network:
+            per_byte = max(1.0, self.network["ranks_per_node"] / GROUP) / self.network["bandwidth"]
+        seconds += 2.0 * math.ceil(math.log2(groups)) * (latency + overhead) + self.waits(ranks, 1, NEAR_GROUPS)
+        seconds += (BOX_BYTES * groups + NEAR_BYTES) * per_byte + groups * self.box_test
+        return seconds + 3.0 * self.collective(group) + NEAR_BYTES * self.path(group)[2] + BOXES * NEAR_RANKS * self.box_test
 
     def noise(self, ranks):
         """The slowest of P ranks whose speeds scatter."""
         sigma = self.network["noise"] if self.network else 0.0
         return 1.0 + sigma * math.sqrt(2.0 * math.log(ranks)) if ranks > 1 else 1.0
+
+
+def group_count(ranks):
+    return math.ceil(ranks / GROUP)
+
+
+def gathered_bytes(ranks):
+    """What a group's first rank hears of all ranks of its group and of all groups in an exchange of boxes."""
+    return RANK_BYTES * min(ranks, GROUP) + (BOX_BYTES * group_count(ranks) if ranks > GROUP else 0.0)
 
 
 def updates(load):
@@ -124,7 +151,7 @@ def predict(base, base_phases, load, ranks, machine, slowdown):
         sweeps["messages"] = machine.waits(ranks, rounds, load["messages"])
         sweeps["bytes"] = machine.transfer(ranks, load["bytes"])
         checks["reductions"] = load["collectives"] * machine.collective(ranks)
-        parts["contacts"]["gathers"] = machine.gather(ranks, load["gathered"])
+        parts["contacts"]["gathers"] = load["box_exchanges"] * machine.box_exchange(ranks)
     causes = {cause: sum(part.get(cause, 0.0) for part in parts.values()) for cause in CAUSES}
     return {phase: sum(part.values()) for phase, part in parts.items()}, causes
 

@@ -114,12 +114,12 @@ def slowdown(calibrations, base, row):
     return here["value"] / there["value"] if here and there else 1.0
 
 
-def gathered_of(profile):
-    """Bytes of each rank that all others hear in a step, without the boxes that the start of a run exchanges whatever
-    its steps do: once, and twice where it goes on from a checkpoint."""
+def box_exchanges_of(profile):
+    """Exchanges of boxes in a step, without those that the start of a run has whatever its steps do: one, and two where
+    it goes on from a checkpoint."""
     starts = 2 if profile["step"] > profile["steps"] else 1
-    of_each = profile["per_rank"]["gathered_bytes"]["max"] / profile["ranks"]
-    return max(0.0, of_each - starts * cost_model.RANK_BYTES) / profile["steps"]
+    exchanges = profile["per_rank"]["gathered_bytes"]["max"] / cost_model.gathered_bytes(profile["ranks"])
+    return max(0.0, exchanges - starts) / profile["steps"]
 
 
 def load_of(row):
@@ -130,7 +130,7 @@ def load_of(row):
             "imbalance": max(1.0, profile["imbalance"]), "iterations": profile["iterations"] / steps,
             "messages": per_rank["messages"]["max"] / steps, "bytes": per_rank["bytes"]["max"] / steps,
             "collectives": per_rank["collectives"]["max"] / steps,
-            "gathered": gathered_of(profile)}
+            "box_exchanges": box_exchanges_of(profile)}
 
 
 def base_phases_of(row):
@@ -205,7 +205,7 @@ def load_elsewhere(study, rows, base, ranks, slope_factor=1.0):
     there = load_of(most)
     more = load["iterations"] / there["iterations"]
     load["imbalance"] = max(r["profile"]["imbalance"] for r in several)
-    load["gathered"] = there["gathered"]
+    load["box_exchanges"] = there["box_exchanges"]
     load["collectives"] = there["collectives"] + load["iterations"] - there["iterations"]
     if load["contacts"] == 0:  # joints alone: rounds up and down the tree of ranks
         load["messages"] = several[0]["messages"] * math.log2(ranks) / math.log2(several[0]["ranks"])
@@ -262,7 +262,7 @@ CONSTANTS = [("latency", "latency of the network"), ("overhead", "overhead of a 
              ("pack", "bandwidth of gathering and scattering"), ("noise", "scatter of the cores' speed"),
              ("box_test", "time of a look at another rank's box"), ("messages", "messages to neighbours"),
              ("bytes", "bytes to neighbours"), ("collectives", "operations of all ranks"),
-             ("gathered", "what all ranks hear of each rank")]
+             ("box_exchanges", "exchanges of boxes")]
 
 
 def sensitivity(study, rows, calibrations):

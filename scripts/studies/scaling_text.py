@@ -73,7 +73,8 @@ def measured_lines(rows):
             " / ".join(ms(r[f"{p}_{part}"]) for part in ("min", "mean", "max")) for p in PHASES] for r in some])
         lines += ["What a step exchanges: of the rank with most of it, bodies that it needs and shares, neighbours, bytes "
                   "and messages to them; operations in which all ranks wait for all, sums that travel meanwhile, and what "
-                  "each rank then hears of all others, the start of a run included.", ""]
+                  "each rank then hears of all others (above 64 ranks the first of 64, of these and of all 64s), the start "
+                  "of a run included.", ""]
         lines += table(
             ["ranks", "ghosts", "shared", "neighbours", "halo, kB", "messages", "waits of all", "sums meanwhile",
              "heard of all, kB"],
@@ -149,11 +150,11 @@ def elsewhere_lines(study, elsewhere, laws):
                     "heard of all, kB", "efficiency"],
                    [[e["run"], count(e["ranks"]), count(e["load"]["bodies"]), number(e["iterations"], 4),
                      number(e["load"]["imbalance"], 4), number(e["load"]["messages"], 4), number(1e-3 * e["load"]["bytes"], 4),
-                     number(e["load"]["collectives"], 4), number(1e-3 * e["load"]["gathered"] * e["ranks"], 3),
+                     number(e["load"]["collectives"], 4), number(1e-3 * e["load"]["box_exchanges"] * cost_model.gathered_bytes(e["ranks"]), 3),
                      number(e["efficiency"])] for e in elsewhere])
     lines += ["The same step by cause, ms: the base point's work; what memory that other cores use, too, adds; more "
               "iterations; the fullest rank; the slowest core; messages to neighbours and their bytes; waits of all for "
-              "all; what all hear of each.", ""]
+              "all; exchanges of boxes.", ""]
     return lines + table(["run", "ranks", "step"] + cost_model.CAUSES,
                          [[e["run"], count(e["ranks"]), ms(e["step_s"])] + [ms(e["causes"][c]) for c in cost_model.CAUSES]
                           for e in elsewhere])

@@ -18,8 +18,8 @@ void Candidates::choose_offers(const Bodies& bodies, std::span<const Aabb> boxes
     members.push_back({half_extent(body.shape), probe.dynamic});
   }
   rank_boxes_.group(members, boxes);
-  const std::vector<double> all = comm_.all_gather(std::span(rank_boxes_.published()));
-  rank_boxes_.select(all, comm_.rank(), boxes, probes.images(), by_box_);
+  rank_boxes_.select(near_ranks_.find(rank_boxes_, probes.images()), comm_.rank(), boxes,
+                     probes.images(), by_box_);
   for (auto& [rank, list] : by_box_) {
     for (Index& i : list) i = probes.all()[i].body;
   }

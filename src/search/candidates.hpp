@@ -8,7 +8,8 @@
 #include "catena/search/contact_search.hpp"
 #include "search/joint_ghosts.hpp"
 #include "search/probes.hpp"
-#include "search/rank_boxes.hpp"
+#include "search/ranks/near_ranks.hpp"
+#include "search/ranks/rank_boxes.hpp"
 #include "search/wide_boxes.hpp"
 
 namespace catena::search {
@@ -16,7 +17,7 @@ namespace catena::search {
 /// The way of bodies from candidates to ghosts, over all ranks.
 class Candidates {
  public:
-  explicit Candidates(const Communicator& comm) : comm_(comm) {}
+  explicit Candidates(const Communicator& comm) : comm_(comm), near_ranks_(comm) {}
 
   /// Collective. Owned bodies go to the ranks whose boxes they reach or whose joints need them;
   /// theirs come here, all as ghosts for the time being.
@@ -33,6 +34,7 @@ class Candidates {
 
   Communicator comm_;
   RankBoxes rank_boxes_;
+  NearRanks near_ranks_;
   /// Owned bodies sent to other ranks as candidates, ascending in rank; by their boxes alone.
   Offers offered_, by_box_;
   std::vector<Index> place_;     ///< in the parcel of its owner

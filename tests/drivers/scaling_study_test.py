@@ -234,7 +234,7 @@ class CostModel(unittest.TestCase):
 
     NETWORK = {"name": "n", "latency": 5e-6, "overhead": 1e-6, "bandwidth": 1e10, "ranks_per_node": 8, "noise": 0.0}
     LOAD = {"bodies": 100.0, "contacts": 300.0, "imbalance": 1.0, "iterations": 10.0, "messages": 0.0, "bytes": 0.0,
-            "collectives": 0.0, "gathered": 0.0}
+            "collectives": 0.0, "box_exchanges": 0.0}
 
     def test_messages_cost_latency_by_rounds_and_overhead_by_number(self):
         machine = cost_model.Machine(self.CONSTANTS)
@@ -249,8 +249,20 @@ class CostModel(unittest.TestCase):
         latency, _, per_byte = machine.path(16)
         self.assertEqual(latency, 5e-6)
         self.assertAlmostEqual(per_byte, 0.5 / 5e9 + 0.5 * 8 / 1e10, 20)
-        # 96 bytes of each of 16 ranks for each of the node's eight ranks, and two boxes of each
-        self.assertAlmostEqual(machine.gather(16, 96.0), 16 * 96 * 8 / 1e10 + 32e-9, 15)
+        # 96 bytes of each of 16 ranks for each of the node's eight ranks
+        self.assertAlmostEqual(machine.gather(16, 96.0), 16 * 96 * 8 / 1e10, 15)
+
+    def test_boxes_are_exchanged_within_groups_and_between_their_first_ranks(self):
+        machine = cost_model.Machine(self.CONSTANTS, {**self.NETWORK, "ranks_per_node": 128}, 1e-9)
+        # within a node: 384 bytes and eight boxes of each rank
+        self.assertAlmostEqual(machine.box_exchange(64), 64 * 384 / 5e9 + 64 * 8e-9, 15)
+        # 32 groups, two a node: rows of the 152 ranks around a cube of 64, from 26 groups
+        within = 64 * 384 / 5e9 + 3 * 6 * 1.1e-6 + 152 * 392 / 5e9 + (64 + 152) * 8e-9
+        between = 2 * 5 * 6e-6 + 5e-6 + 2 * 26e-6 + (32 * 48 + 152 * 392) * 2 / 1e10 + 32e-9
+        self.assertAlmostEqual(machine.box_exchange(32 * 64), within + between, 15)
+        # of a group's first rank: 64 ranks, and 3 groups
+        self.assertEqual(cost_model.gathered_bytes(64), 64 * 384)
+        self.assertEqual(cost_model.gathered_bytes(130), 64 * 384 + 3 * 48)
 
     def test_phases_grow_with_their_work_and_causes_add_up(self):
         phases = dict.fromkeys(cost_model.PHASES, 1.0)
@@ -337,11 +349,11 @@ class CountedByHand(unittest.TestCase):
             self.assertAlmostEqual(more("bytes"), iterations * cost_model.ROUNDS * borders * cost_model.ITEM_BYTES, 6)
             # eight boxes of each rank once, in the first step; one wait for all in each iteration, up to one a step
             self.assertEqual(few["per_rank"]["gathered_bytes"], many["per_rank"]["gathered_bytes"])
-            self.assertEqual(few["per_rank"]["gathered_bytes"]["max"], cost_model.RANK_BYTES * ranks)
+            self.assertEqual(few["per_rank"]["gathered_bytes"]["max"], 8 * 6 * 8 * ranks)
             # which no step of its own asks for: not the start of a run, and not that of one that goes on
-            self.assertEqual(scaling_report.gathered_of(many), 0.0)
-            gone_on = {**many, "step": 6, "per_rank": {"gathered_bytes": {"max": 3 * cost_model.RANK_BYTES * ranks}}}
-            self.assertEqual(scaling_report.gathered_of(gone_on), cost_model.RANK_BYTES / 4)
+            self.assertEqual(scaling_report.box_exchanges_of(many), 0.0)
+            gone_on = {**many, "step": 6, "per_rank": {"gathered_bytes": {"max": 3 * 8 * 6 * 8 * ranks}}}
+            self.assertEqual(scaling_report.box_exchanges_of(gone_on), 1 / 4)
             self.assertAlmostEqual(more("collectives") / ranks, iterations, delta=few["steps"])
 
 

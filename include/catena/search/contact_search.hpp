@@ -73,14 +73,14 @@ struct ContactSet {
   std::vector<std::array<Index, kJointBodies>> joint_bodies;
 };
 
-/// Finds ghosts and contacts. Memory O(own bodies + ghosts + ranks).
+/// Finds ghosts and contacts. Memory O(own bodies + ghosts), and of one rank in 64 O(ranks / 64).
 class ContactSearch {
  public:
   ContactSearch(const Communicator& comm, const Model& model);
   ~ContactSearch();
   ContactSearch(ContactSearch&&) noexcept;
 
-  /// Collective. Ranks exchange boxes (O(ranks)), then bodies whose box, grown by the
+  /// Collective. Ranks exchange boxes with those near them, then bodies whose box, grown by the
   /// contact margin and by the way it goes in `step`, overlaps; a ghost is kept where a pair with
   /// an owned body has its home (home_of) on this rank. Contacts with gap below the margin, or
   /// closing fast enough to touch within `step` (dynamic bodies with v + h g), are made, ascending

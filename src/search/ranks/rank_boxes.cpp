@@ -1,4 +1,4 @@
-#include "search/rank_boxes.hpp"
+#include "search/ranks/rank_boxes.hpp"
 
 #include <algorithm>
 
@@ -8,11 +8,6 @@ namespace {
 
 /// Half extent relative to the median above which a body is oversized.
 constexpr double kOversized = 4.0;
-
-Aabb box_at(std::span<const double> values, std::size_t k) {
-  const double* v = values.data() + 6 * k;
-  return {Vec3(v[0], v[1], v[2]), Vec3(v[3], v[4], v[5])};
-}
 
 }  // namespace
 
@@ -65,28 +60,30 @@ void RankBoxes::group(std::span<const Member> members, std::span<const Aabb> box
   split(oversized, members, boxes, kBoxes / 2);
   split(usual, members, boxes, kBoxes / 2);
   for (std::size_t k = 0; k < kBoxes; ++k) {
-    const Aabb box = k < groups_.size() ? groups_[k].dynamic : Aabb{};
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      published_[6 * k + axis] = box.lo[axis];
-      published_[6 * k + 3 + axis] = box.hi[axis];
-    }
+    const Corners corners = corners_of(k < groups_.size() ? groups_[k].dynamic : Aabb{});
+    std::ranges::copy(corners, published_.begin() + 6 * k);
   }
 }
 
-void RankBoxes::select(std::span<const double> all, int own_rank, std::span<const Aabb> boxes,
+Aabb RankBoxes::whole() const {
+  Aabb all;
+  for (const Group& group : groups_) all.merge(group.box);
+  return all;
+}
+
+void RankBoxes::select(std::span<const RankRow> rows, int own_rank, std::span<const Aabb> boxes,
                        const PeriodicImages& images,
                        std::vector<std::pair<int, std::vector<Index>>>& out) const {
   out.clear();
-  const std::size_t n_ranks = all.size() / kDoubles;
   std::vector<Index> chosen;
   std::vector<Aabb> near;
-  for (std::size_t rank = 0; rank < n_ranks; ++rank) {
-    if (narrow<int>(rank) == own_rank) continue;
+  for (const RankRow& row : rows) {
+    if (row.rank == own_rank) continue;
     chosen.clear();
     for (const Group& own : groups_) {
       near.clear();
       for (std::size_t k = 0; k < kBoxes; ++k) {
-        const Aabb box = box_at(all, rank * kBoxes + k);
+        const Aabb box = row.box(k);
         if (own.box.overlaps(box)) near.push_back(box);
         for (const int code : images.all()) {
           const Aabb image = images.image_of(box, code);
@@ -103,7 +100,7 @@ void RankBoxes::select(std::span<const double> all, int own_rank, std::span<cons
     }
     if (chosen.empty()) continue;
     std::sort(chosen.begin(), chosen.end());
-    out.emplace_back(narrow<int>(rank), chosen);
+    out.emplace_back(narrow<int>(row.rank), chosen);
   }
 }
 
