@@ -23,8 +23,8 @@ void describe(SettingsVisitor& visit, JointSolverSettings& s) {
               {.min = 1, .help = "blocks at which odd/even elimination ends in Cholesky"});
   visit.visit("cut_from", s.cut_from,
               {.min = 2,
-               .help = "joints from which a mechanism that is no chain is eliminated by all ranks; "
-                       "one rank eliminates smaller ones"});
+               .help = "joints from which a mechanism that is no chain is eliminated by all ranks "
+                       "that have its bodies; one rank eliminates smaller ones"});
 }
 
 }  // namespace catena
