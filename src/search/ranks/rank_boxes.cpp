@@ -1,6 +1,7 @@
 #include "search/ranks/rank_boxes.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace catena::search {
 
@@ -75,21 +76,26 @@ void RankBoxes::select(std::span<const RankRow> rows, int own_rank, std::span<co
                        const PeriodicImages& images,
                        std::vector<std::pair<int, std::vector<Index>>>& out) const {
   out.clear();
+  const Aabb all = whole();
   std::vector<Index> chosen;
-  std::vector<Aabb> near;
+  std::vector<Aabb> reaching, near;
   for (const RankRow& row : rows) {
     if (row.rank == own_rank) continue;
+    reaching.clear();
+    for (std::size_t k = 0; k < kBoxes; ++k) {
+      const Aabb box = row.box(k);
+      if (all.overlaps(box)) reaching.push_back(box);
+      for (const int code : images.all()) {
+        const Aabb image = images.image_of(box, code);
+        if (all.overlaps(image)) reaching.push_back(image);
+      }
+    }
+    if (reaching.empty()) continue;
     chosen.clear();
     for (const Group& own : groups_) {
       near.clear();
-      for (std::size_t k = 0; k < kBoxes; ++k) {
-        const Aabb box = row.box(k);
-        if (own.box.overlaps(box)) near.push_back(box);
-        for (const int code : images.all()) {
-          const Aabb image = images.image_of(box, code);
-          if (own.box.overlaps(image)) near.push_back(image);
-        }
-      }
+      std::ranges::copy_if(reaching, std::back_inserter(near),
+                           [&own](const Aabb& other) { return own.box.overlaps(other); });
       if (near.empty()) continue;
       for (const Index i : own.members) {
         const Aabb& box = boxes[i];
