@@ -140,6 +140,8 @@ void check_blocks(const ConstraintProblem& problem) {
       broken("blocks", blocks.size(), "rolling, spinning or cohesion is not one per block");
   if (!blocks.key.empty() && blocks.key.size() != n)
     broken("blocks", blocks.size(), "keys are not one per block");
+  if (!blocks.at_rest.empty() && blocks.at_rest.size() != n)
+    broken("blocks", blocks.size(), "rows at rest are not counted per block");
   const std::size_t rows = blocks.n_rows();
   if (blocks.q.size() != rows || blocks.compliance.size() != rows || blocks.lower.size() != rows ||
       blocks.upper.size() != rows || blocks.angular.size() != rows)
@@ -236,6 +238,7 @@ void GeneralBlocks::clear() {
   body.clear();
   key.clear();
   angular.clear();
+  at_rest.clear();
   file_velocity.clear();
   for (auto* list :
        {&jacobian, &friction, &rolling, &spinning, &cohesion, &q, &compliance, &lower, &upper})

@@ -1,6 +1,7 @@
 #include "catena/stepper/cords.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -10,6 +11,8 @@ namespace catena {
 namespace {
 
 constexpr double kFollowed = 0.25;  ///< k that the step follows as it is
+/// k of the last step from which rows across stand ready to be eliminated.
+constexpr double kNearly = 0.1;
 /// Share of the velocity that the turning row brings along by which it may shorten in a step: at 1
 /// its misfit would swing for ever.
 constexpr double kReturned = 0.95;
@@ -66,7 +69,8 @@ void Cords::find(const Bodies& bodies, const ContactSet& set, const JointAssembl
   cords_.clear();
   saved_.clear();
   passes_ = 0;
-  const GeneralBlocks& blocks = problem.blocks;
+  GeneralBlocks& blocks = problem.blocks;
+  if (joints.any_rows_across()) blocks.at_rest.assign(blocks.size(), 0);
   for (const std::size_t j : joints.cords()) {
     const JointConstants& joint = bodies.joints[j];
     Cord cord{};
@@ -105,8 +109,9 @@ void Cords::find(const Bodies& bodies, const ContactSet& set, const JointAssembl
     if (cord.taut && cord.guarded && cord.stiffness * std::abs(lambda) > kFollowed &&
         lambda * (cord.speed + cord.q) > 0.0)
       hold(lambda, cord, problem);
+    cord.ready = cord.taut && cord.guarded && cord.stiffness * std::abs(lambda) > kNearly;
     if (cord.taut) cord.inertia = inertia_of(lambda, cord);
-    pose(cord, problem);
+    pose(cord, impulses, problem);
     cords_.push_back(cord);
   }
 }
@@ -124,7 +129,8 @@ void Cords::hold(double lambda, Cord& cord, ConstraintProblem& problem) const {
 }
 
 /// Shows the solver one of a rope's two blocks, or none, and the rows across.
-void Cords::pose(const Cord& cord, ConstraintProblem& problem) const {
+void Cords::pose(const Cord& cord, std::span<double> impulses, ConstraintProblem& problem) {
+  posed_ = true;
   if (cord.rope_block != kNoIndex) {
     set_row(cord, cord.block, 0, cord.taut, cord.compliance, problem);
     set_row(cord, cord.rope_block, 0, cord.swept, cord.compliance, problem);
@@ -136,8 +142,13 @@ void Cords::pose(const Cord& cord, ConstraintProblem& problem) const {
       blocks.q[row] = cord.q;
     blocks.q[blocks.row_begin[cord.rope_block]] = cord.swept ? cord.q : 0.0;
   }
-  for (std::size_t r = 1; r < cord.rows; ++r)
-    set_row(cord, cord.block, r, cord.inertia > 0.0, 1.0 / cord.inertia, problem);
+  if (cord.rows == 1) return;
+  const bool live = cord.inertia > 0.0;
+  problem.blocks.at_rest[cord.block] = live || cord.ready ? 0 : narrow<std::uint8_t>(cord.rows - 1);
+  for (std::size_t r = 1; r < cord.rows; ++r) {
+    set_row(cord, cord.block, r, live, 1.0 / cord.inertia, problem);
+    if (!live) impulses[impulse_at(cord.block, problem) + r] = 0.0;
+  }
 }
 
 /// A row at rest has lambda = 0, in numbers like those of other rows.
@@ -170,14 +181,15 @@ double Cords::speed(const Cord& cord, std::span<const double> velocities,
   return u;
 }
 
-bool Cords::revise_tension(double lambda, Cord& cord, std::span<const double> velocities,
-                           ConstraintProblem& problem) const {
+bool Cords::revise_tension(std::span<double> impulses, std::span<const double> velocities,
+                           Cord& cord, ConstraintProblem& problem) {
+  const double lambda = impulses[impulse_at(cord.block, problem)];
   if (!cord.guarded || !cord.taut) return false;
   if (!(cord.stiffness * std::abs(lambda) > kFollowed)) return false;
   const double inertia = inertia_of(lambda, cord);
   if (inertia > kJump * cord.inertia) {
     cord.inertia = inertia;
-    pose(cord, problem);
+    pose(cord, impulses, problem);
     return true;
   }
   const double u = speed(cord, velocities, problem);
@@ -188,7 +200,7 @@ bool Cords::revise_tension(double lambda, Cord& cord, std::span<const double> ve
 }
 
 bool Cords::revise_rope(bool solved, std::span<double> impulses, std::span<const double> velocities,
-                        Cord& cord, ConstraintProblem& problem) const {
+                        Cord& cord, ConstraintProblem& problem) {
   double& taut = impulses[impulse_at(cord.block, problem)];
   if (cord.taut) {
     if (!(taut < 0.0)) return false;
@@ -202,29 +214,34 @@ bool Cords::revise_rope(bool solved, std::span<double> impulses, std::span<const
       std::swap(taut, swept);
       cord.taut = true;
       cord.swept = false;
-      pose(cord, problem);
+      pose(cord, impulses, problem);
       return true;
     }
     if (cord.swept || !(speed(cord, velocities, problem) < cord.q - cord.tolerance)) return false;
     cord.taut = passes_ <= kMaxPasses;
     cord.swept = !cord.taut;
   }
-  pose(cord, problem);
+  pose(cord, impulses, problem);
   return true;
 }
 
 bool Cords::revise(bool solved, std::span<double> impulses, std::span<const double> velocities,
                    ConstraintProblem& problem) {
   ++passes_;
+  posed_ = false;
   std::int64_t changed = 0;
   for (Cord& cord : cords_) {
     bool now =
         cord.rope_block != kNoIndex && revise_rope(solved, impulses, velocities, cord, problem);
     if (!now && passes_ <= kMaxPasses + kMoreSolves)
-      now = revise_tension(impulses[impulse_at(cord.block, problem)], cord, velocities, problem);
+      now = revise_tension(impulses, velocities, cord, problem);
     changed += now ? 1 : 0;
   }
-  return problem.comm.sum(changed) > 0;
+  // a row that is held has another q alone
+  std::array<std::int64_t, 2> any = {changed, posed_ ? 1 : 0};
+  problem.comm.sum(any);
+  if (any[1] > 0) ++problem.joint_matrix;
+  return any[0] > 0;
 }
 
 std::int64_t Cords::held() const {

@@ -25,12 +25,13 @@ double next_stiffness_step(double before, double step) {
 
 /// What the solves of a step took. take() adds that of one, whose report then tells of all of them.
 struct SolveWork {
-  int iterations = 0, linear_iterations = 0;
+  int iterations = 0, linear_iterations = 0, factorisations = 0;
   double wall_s = 0.0, setup_s = 0.0;
 
   void take(SolveReport& report) {
     report.iterations = iterations += report.iterations;
     report.linear_iterations = linear_iterations += report.linear_iterations;
+    report.joints.factorisations = factorisations += report.joints.factorisations;
     report.wall_s = wall_s += report.wall_s;
     report.setup_s = setup_s += report.setup_s;
   }
@@ -139,6 +140,7 @@ void SemiImplicitStepper::assemble_problem(const Bodies& bodies, const State& st
   cords_.find(bodies, contact_set_, joints_, settings_.step, settings_.geometric_stiffness,
               impulses_, *problem_);
   add_geometric_stiffness();
+  ++problem_->joint_matrix;
 }
 
 void SemiImplicitStepper::add_geometric_stiffness() {

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <limits>
 
+#include "catena/solvers/gauss_seidel.hpp"
 #include "support/case_text.hpp"
+#include "support/dense_reference.hpp"
 
 namespace catena {
 namespace {
@@ -185,6 +187,79 @@ TEST(Net, OfRodsMakesEnergyWithoutTheGuardAndSaysSo) {
   // decide in which 50 steps rods put work into the motion, and whether its sum is ever above 0
   EXPECT_GT(w.misfit, 0.005 * 0.1);
   EXPECT_TRUE(w.warned);
+}
+
+/// n x n knots of 92 g at rest, level between their corners: from the third step on the straight
+/// edges bear a tension that the step cannot follow.
+CaseSettings level_net(int n, const std::string& more = "") {
+  const std::string count = std::to_string(n);
+  return scene(
+      "generators: [{net: {name: net, material: m, shape: {sphere: {radius: 28 mm}}, count: [" +
+      count + ", " + count +
+      "], from: [0, 0, 0], spacing: [[0.1, 0, 0], [0, 0.1, 0]], anchored: corners, joint: "
+      "distance, collide: false}}]\ntime: {step: 2 ms, end: 1 s}\n" +
+      more);
+}
+
+TEST(LevelNet, ItsEdgesAloneHaveRowsAcrossAndWhatIsHeldAsksForNoNewFactors) {
+  constexpr int kKnots = 30;
+  Simulation sim(Communicator::self(), level_net(kKnots));
+  const std::int64_t rods = 2 * kKnots * (kKnots - 1), of_edges = 4 * (kKnots - 1);
+  const std::int64_t rows_of_anchors = 4 * 3;
+  int solves = 0, factorisations = 0;
+  for (int i = 0; i < 12; ++i) {
+    const StepReport& r = sim.step();
+    ASSERT_EQ(r.solve.status, SolveStatus::converged) << "step " << i << ": " << r.solve.reason;
+    solves += r.solve.iterations;
+    factorisations += r.solve.joints.factorisations;
+    EXPECT_EQ(r.solve.joints.own_rows, rods + (i < 2 ? 0 : 2 * of_edges) + rows_of_anchors) << i;
+    // the tension of the last step, and once more where it was too little
+    EXPECT_GE(r.solve.joints.factorisations, 1) << i;
+    EXPECT_LE(r.solve.joints.factorisations, 2) << i;
+  }
+  // a step is solved once where nothing is held
+  EXPECT_GT(solves, 2 * factorisations);
+}
+
+/// Solves of a step's problem by Catena and by dense algebra.
+void compare_with_dense(const ConstraintProblem& problem, const std::string& what) {
+  const auto solver = make_gauss_seidel({}, {}, {});
+  std::vector<double> impulses(problem.n_rows(), 0.0), velocities(problem.bodies.n_dofs());
+  const SolveReport& report = solver->solve(problem, impulses, velocities);
+  EXPECT_EQ(report.status, SolveStatus::converged) << what << ": " << report.reason;
+  const test::DenseSolution dense = test::solve_dense(problem);
+  double fastest = 0.0, worst = 0.0;
+  for (std::size_t d = 0; d < velocities.size(); ++d) {
+    fastest = std::max(fastest, std::abs(dense.velocities[d]));
+    worst = std::max(worst, std::abs(velocities[d] - dense.velocities[d]));
+  }
+  // as far as least squares resolve rows across beside rigid ones
+  EXPECT_LE(worst, 1e-7 * fastest) << what;
+}
+
+TEST(LevelNet, RowsLeftOutOfTheEliminationAreThoseThatDoNothing) {
+  Simulation sim(
+      Communicator::self(),
+      level_net(3,
+                "bodies: [{name: ball, material: m, shape: {sphere: {radius: 0.1}}, mass: 50, "
+                "position: [0.1, 0.1, 5]}]\njoints: [{name: cord, type: distance, between: "
+                "[net-4, ball], at: [[0.1, 0.1, 0], [0.1, 0.1, 5]]}]\n"));
+  std::int64_t left_out = 0, live = 0;
+  for (int i = 0; i < 20; ++i) {
+    sim.step();
+    const ConstraintProblem& problem = sim.stepper().problem();
+    const GeneralBlocks& blocks = problem.blocks;
+    if (blocks.at_rest.empty()) continue;
+    for (Index k = 0; k < blocks.size(); ++k) {
+      left_out += blocks.at_rest[k];
+      live += blocks.live_rows(k) > 1 ? 1 : 0;
+      for (Index r = blocks.row_begin[k] + blocks.live_rows(k); r < blocks.row_begin[k + 1]; ++r)
+        EXPECT_EQ(sim.stepper().impulses()[problem.first_general_row() + r], 0.0);
+    }
+    if (i == 9) compare_with_dense(problem, "step 9");
+  }
+  EXPECT_GT(left_out, 0);
+  EXPECT_GT(live, 0);
 }
 
 // The net of ropes is chaotic (1e-12 becomes 1e-2 within 60 steps), and in some of the states in

@@ -114,7 +114,10 @@ struct GeneralBlocks {
   /// where spinning >= 0; -1: no such rows) with |lambda_r| <= rolling (lambda_n + c),
   /// |lambda_s| <= spinning (lambda_n + c), m; and c of RigidContact::cohesion, N s.
   std::vector<double> rolling, spinning, cohesion;
-  std::vector<ContactKey> key;     ///< per block, empty or of contacts of a step
+  std::vector<ContactKey> key;  ///< per block, empty or of contacts of a step
+  /// Per block, empty if no block has any: how many of the last rows of a bilateral one are at
+  /// rest, G = 0 and q = 0, so that their lambda is 0 and nothing else depends on them.
+  std::vector<std::uint8_t> at_rest;
   std::vector<double> q;           ///< per row: w = G V + Sigma lambda - q
   std::vector<double> compliance;  ///< per row: Sigma's diagonal, >= 0
   /// Per row the velocity of a problem file (io/fclib) that stands for its compliance, Sigma
@@ -127,6 +130,8 @@ struct GeneralBlocks {
   Index n_rows() const { return row_begin.back(); }
   /// Rows of block k.
   Index rows(Index k) const { return row_begin[k + 1] - row_begin[k]; }
+  /// Those of them that are not at rest.
+  Index live_rows(Index k) const { return rows(k) - (at_rest.empty() ? 0 : at_rest[k]); }
   /// No blocks; the memory stays.
   void clear();
 };
@@ -188,6 +193,10 @@ struct ConstraintProblem {
   /// so that the same subdomains on other ranks give the same bits. Blocks stand in that order on
   /// each rank, and bodies have six velocities.
   bool ordered = false;
+  /// Number of the bilateral blocks' G, Sigma and M^-1 among those that the problem has had, the
+  /// same on all ranks; 0: they are not numbered. A solver that has factored those of a number need
+  /// not do so again.
+  std::int64_t joint_matrix = 0;
 
   Index n_blocks() const {
     return assembled ? assembled->n_rows() / 3 : to_index(contacts.size()) + blocks.size();

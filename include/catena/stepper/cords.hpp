@@ -30,7 +30,10 @@ namespace catena {
 ///     no rod has. There u1 = -u0, or -0.95 u0 where the rod was being driven apart.
 ///
 /// GeometricStiffness is that of the last step; where it was far less than what the solve finds, or
-/// what the solve finds does work, the step is solved again.
+/// what the solve finds does work, the step is solved again. Rows across that are at rest, and far
+/// from being needed, are left out of the joints' elimination (GeneralBlocks::at_rest); where
+/// nothing but the velocity of held rows is new, the factors of the solve before stand
+/// (ConstraintProblem::joint_matrix).
 class Cords {
  public:
   /// Collective. Whether the tension of the last step asks for rows across any rod or rope.
@@ -60,6 +63,7 @@ class Cords {
     double q, compliance;     ///< of the row as the step poses it
     double tolerance;         ///< of the row's velocity, m/s
     bool guarded, taut, swept, held;
+    bool ready;  ///< the rows across are eliminated even at rest
   };
   static double stiffness_of(const JointConstants& joint,
                              const std::array<Index, kJointBodies>& body, const ContactSet& set,
@@ -68,11 +72,11 @@ class Cords {
   double speed(const Cord& cord, std::span<const double> velocities,
                const ConstraintProblem& problem) const;
   void hold(double lambda, Cord& cord, ConstraintProblem& problem) const;
-  bool revise_tension(double lambda, Cord& cord, std::span<const double> velocities,
-                      ConstraintProblem& problem) const;
+  bool revise_tension(std::span<double> impulses, std::span<const double> velocities, Cord& cord,
+                      ConstraintProblem& problem);
   bool revise_rope(bool solved, std::span<double> impulses, std::span<const double> velocities,
-                   Cord& cord, ConstraintProblem& problem) const;
-  void pose(const Cord& cord, ConstraintProblem& problem) const;
+                   Cord& cord, ConstraintProblem& problem);
+  void pose(const Cord& cord, std::span<double> impulses, ConstraintProblem& problem);
   void set_row(const Cord& cord, Index block, std::size_t r, bool live, double compliance,
                ConstraintProblem& problem) const;
   std::size_t impulse_at(Index block, const ConstraintProblem& problem) const;
@@ -83,6 +87,7 @@ class Cords {
   std::vector<Cord> cords_;
   std::vector<double> saved_;  ///< Jacobians of blocks that have rows at rest
   int passes_ = 0;
+  bool posed_ = false;  ///< numbers of A were changed since the last solve
 };
 
 }  // namespace catena

@@ -42,6 +42,7 @@ class JointAssembler {
   Index block_of(std::size_t j, JointRowKind part) const;
   /// Whether joint j's block has rows across (JointStep::across).
   bool has_rows_across(std::size_t j) const { return across_[j] != 0; }
+  bool any_rows_across() const { return step_.across; }
   /// Joints that are rods, ropes or tendons, ascending.
   std::span<const Index> cords() const { return cords_; }
   /// What a rope's length leaves it, m, at the start of the step; < 0: it is too long.

@@ -14,6 +14,11 @@
 namespace catena {
 namespace {
 
+/// Factorisations after which a layout is to do without rows that have been at rest all along, and
+/// of how many of its rows these must be one. A layout takes as long as some factorisations.
+constexpr int kRestsAtMost = 20;
+constexpr std::int64_t kOneOf = 4;
+
 /// How many of a bilateral block's rows, the last ones, are motors without bound.
 int drives_of(const GeneralBlocks& blocks, Index k) {
   int n = 0;
@@ -222,7 +227,8 @@ HeldJoint held_joint(const ConstraintProblem& problem, Index k) {
   HeldJoint joint;
   joint.name = blocks.name[k];
   joint.block = k;
-  joint.rows = blocks.rows(k);
+  joint.rows = blocks.live_rows(k);
+  joint.left_out = blocks.rows(k) - joint.rows;
   joint.drives = narrow<std::int16_t>(drives_of(blocks, k));
   const Index first = blocks.body_begin[k];
   for (Index j = first; j < blocks.body_begin[k + 1]; ++j) {
@@ -234,21 +240,49 @@ HeldJoint held_joint(const ConstraintProblem& problem, Index k) {
   return joint;
 }
 
+/// Rows of a joint that a layout has stay in it. Whether it lacks some that had been left out.
+bool keep_rows(const HeldJoint& before, HeldJoint& joint) {
+  const Index all = joint.rows + joint.left_out;
+  if (before.name != joint.name || before.rows + before.left_out != all) return false;
+  if (before.rows > joint.rows) {
+    joint.rows = before.rows;
+    joint.left_out = before.left_out;
+    joint.rested = narrow<std::int8_t>(std::min(before.rested + 1, kRestsAtMost));
+  }
+  return joint.rows > before.rows;
+}
+
 }  // namespace
 
-bool find_held_joints(const ConstraintProblem& problem, std::vector<HeldJoint>& held) {
+LayoutUse find_held_joints(const ConstraintProblem& problem, std::vector<HeldJoint>& held) {
   std::size_t n = 0;
-  bool alike = true;
+  std::int64_t rows = 0, resting = 0;
+  bool alike = true, too_small = false;
   for (Index k = 0; k < problem.blocks.size(); ++k) {
     if (problem.blocks.kind[k] != BlockKind::bilateral) continue;
-    const HeldJoint joint = held_joint(problem, k);
+    HeldJoint joint = held_joint(problem, k);
+    if (!problem.ordered && n < held.size()) too_small |= keep_rows(held[n], joint);
+    rows += joint.rows;
+    if (joint.rested == kRestsAtMost) resting += joint.rows - problem.blocks.live_rows(k);
     alike = alike && n < held.size() && joint.is_like(held[n]);
     if (n == held.size()) held.emplace_back();
     held[n++] = joint;
   }
-  alike = alike && n == held.size();
+  alike = alike && n == held.size() && kOneOf * resting <= rows;
   held.resize(n);
-  return alike;
+  return too_small ? LayoutUse::too_small : alike ? LayoutUse::serves : LayoutUse::outdated;
+}
+
+void choose_rows_at_rest(const ConstraintProblem& problem, bool all, std::span<HeldJoint> held) {
+  for (HeldJoint& joint : held) {
+    const Index rows = problem.blocks.rows(joint.block);
+    if (all)
+      joint.rows = rows;
+    else if (joint.rested == kRestsAtMost)
+      joint.rows = problem.blocks.live_rows(joint.block);
+    joint.left_out = rows - joint.rows;
+    joint.rested = 0;
+  }
 }
 
 JointLayout lay_out_joints(const ConstraintProblem& problem, std::span<const HeldJoint> held,

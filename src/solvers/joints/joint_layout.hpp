@@ -17,11 +17,13 @@ namespace catena {
 /// A bilateral block of a problem, as the rank that holds it sees it.
 struct HeldJoint {
   std::int64_t name = 0;
-  Index block = 0;  ///< number among the general blocks
-  Index rows = 0;
+  Index block = 0;                          ///< number among the general blocks
+  Index rows = 0;                           ///< that are eliminated
+  Index left_out = 0;                       ///< the block's rows behind these, which are at rest
   std::array<std::uint8_t, 4> member = {};  ///< its dynamic bodies among those of the block
   std::int16_t drives = 0;                  ///< of the rows, the last ones: motors without bound
   std::int8_t bodies = 0;                   ///< dynamic ones
+  std::int8_t rested = 0;                   ///< factorisations since all of `rows` were live
 
   /// Of its j-th dynamic body: the place in GeneralBlocks::body.
   Index reference(const ConstraintProblem& problem, Index j) const {
@@ -37,9 +39,20 @@ struct HeldJoint {
   }
 };
 
+/// Whether a layout serves joints.
+enum class LayoutUse : std::int8_t {
+  serves,     ///< as it is
+  outdated,   ///< a new one is to be made
+  too_small,  ///< a new one with all rows at rest: some that it left out have come to life
+};
+
 /// Local. `held` becomes all of a problem's bilateral blocks, in their order. Returns whether a
-/// layout made with what it was before serves them.
-bool find_held_joints(const ConstraintProblem& problem, std::vector<HeldJoint>& held);
+/// layout made with what it was before serves them. Rows that it has stay where they are at rest,
+/// until many have been so for long; not where the problem is ordered: there all must follow from
+/// the problem as it is.
+LayoutUse find_held_joints(const ConstraintProblem& problem, std::vector<HeldJoint>& held);
+/// Local. Says which rows at rest a new layout has: all, or those that were live not long ago.
+void choose_rows_at_rest(const ConstraintProblem& problem, bool all, std::span<HeldJoint> held);
 
 /// A joint as the rank that eliminates it sees it; travels there as it is.
 struct AssignedJoint {

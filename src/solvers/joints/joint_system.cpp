@@ -89,10 +89,27 @@ std::vector<RedundantJointRow> gather_redundant(const Communicator& comm,
 }  // namespace
 
 bool JointSystem::prepare(const ConstraintProblem& problem) {
-  const bool alike = find_held_joints(problem, held_);
-  const bool same = laid_out_ && alike;
-  if (problem.comm.max(std::int64_t{same ? 0 : 1}) != 0) make_structure(problem);
-  if (layout_->count.joints == 0) return false;
+  if (problem.joint_matrix != 0 && factored_ == std::pair(&problem, problem.joint_matrix)) {
+    report_.factorisations = 0;
+    return layout_->count.joints > 0;
+  }
+  factored_ = {};
+  const LayoutUse own = std::max(find_held_joints(problem, held_),
+                                 laid_out_ ? LayoutUse::serves : LayoutUse::outdated);
+  const auto use = static_cast<LayoutUse>(problem.comm.max(narrow<std::int64_t>(ordinal(own))));
+  if (use != LayoutUse::serves) {
+    choose_rows_at_rest(problem, use == LayoutUse::too_small, held_);
+    make_structure(problem);
+  }
+  factor(problem);
+  factored_ = {&problem, problem.joint_matrix};
+  return layout_->count.joints > 0;
+}
+
+/// Collective.
+void JointSystem::factor(const ConstraintProblem& problem) {
+  report_.factorisations = 0;
+  if (layout_->count.joints == 0) return;
   velocities_.connect(problem, held_);
   transport_->send_numbers(problem, held_);
   if (chain_) chain_->factor(problem.comm, *transport_, rows_);
@@ -109,7 +126,7 @@ bool JointSystem::prepare(const ConstraintProblem& problem) {
     keep_diagonal(problem);
   else
     diagonal_.clear();
-  return true;
+  report_.factorisations = 1;
 }
 
 /// Collective.
@@ -184,6 +201,8 @@ double JointSystem::find_slips(const ConstraintProblem& problem, std::span<const
         broken |= std::isnan(w[r]);
       }
     });
+    // those at rest
+    std::fill(w + joint.rows, slips_.data() + problem.blocks.row_begin[joint.block + 1], 0.0);
   }
   return broken ? std::nan("") : largest;
 }
@@ -192,9 +211,13 @@ double JointSystem::find_slips(const ConstraintProblem& problem, std::span<const
 void JointSystem::keep_diagonal(const ConstraintProblem& problem) {
   transport_->take_back(rows_);
   diagonal_.resize(problem.blocks.n_rows());
-  for (std::size_t i = 0; i < held_.size(); ++i)
-    std::copy_n(rows_.begin() + layout_->held_row[i], held_[i].rows,
-                diagonal_.begin() + problem.blocks.row_begin[held_[i].block]);
+  const GeneralBlocks& blocks = problem.blocks;
+  for (std::size_t i = 0; i < held_.size(); ++i) {
+    const Index first = blocks.row_begin[held_[i].block], end = first + held_[i].rows;
+    std::copy_n(rows_.begin() + layout_->held_row[i], held_[i].rows, diagonal_.begin() + first);
+    for (Index r = end; r < blocks.row_begin[held_[i].block + 1]; ++r)
+      diagonal_[r] = blocks.compliance[r];
+  }
 }
 
 /// rows_ = -`rows` of the held joints, which are rows of the general blocks.

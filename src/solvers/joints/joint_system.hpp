@@ -1,8 +1,10 @@
 // The bilateral blocks of a problem as one block of the outer iteration, solved exactly.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "catena/constraints/delassus.hpp"
@@ -20,10 +22,10 @@ namespace catena {
 ///   lambda += dlambda,  V += M^-1 G^T dlambda   (true masses)
 ///
 /// Kept from step to step: the layout (mechanisms, who eliminates what) and the paths of the
-/// numbers, as long as the same blocks stand in the same order on every rank. Each step: the
-/// numbers of blocks that another rank eliminates travel there once, factors are made once; each
-/// solve sends their w there and dlambda back, besides the velocities of the bodies that joints
-/// hold.
+/// numbers, as long as the same blocks stand in the same order on every rank, with the same rows
+/// but for some that are at rest. For each matrix: the numbers of blocks that another rank
+/// eliminates travel there once, factors are made once; each solve sends their w there and dlambda
+/// back, besides the velocities of the bodies that joints hold.
 ///
 /// refine takes out again what regularisation and round-off leave, by more solves with the same
 /// factors.
@@ -34,7 +36,8 @@ class JointSystem {
   JointSystem(const JointSystem&) = delete;
   JointSystem& operator=(const JointSystem&) = delete;
 
-  /// Collective. Takes the problem's bilateral blocks and factors them; false if there are none
+  /// Collective. Takes the problem's bilateral blocks and factors them, unless these factors stand
+  /// (ConstraintProblem::joint_matrix); false if there are none
   /// on any rank. Throws Error(bad_input) where the method refuses a mechanism.
   bool prepare(const ConstraintProblem& problem);
 
@@ -83,6 +86,7 @@ class JointSystem {
 
  private:
   void make_structure(const ConstraintProblem& problem);
+  void factor(const ConstraintProblem& problem);
   void eliminate();
   double find_slips(const ConstraintProblem& problem, std::span<const double> impulses,
                     std::span<const double> velocities);
@@ -97,6 +101,8 @@ class JointSystem {
   JointReport report_;
   std::vector<HeldJoint> held_;  ///< of the present problem
   bool laid_out_ = false;        ///< what follows is whole and serves joints like `held_`
+  /// Problem and ConstraintProblem::joint_matrix that the factors are of.
+  std::pair<const ConstraintProblem*, std::int64_t> factored_{};
   std::optional<JointLayout> layout_;
   std::optional<JointTransport> transport_;
   JointVelocities velocities_;

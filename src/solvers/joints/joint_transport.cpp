@@ -68,8 +68,9 @@ void JointTransport::send_numbers(const ConstraintProblem& problem,
         const std::size_t reference = held[i].reference(problem, j);
         const std::size_t b = blocks.body[reference];
         const auto g = blocks.jacobian.begin();
-        numbers.insert(numbers.end(), g + blocks.jacobian_begin[reference],
-                       g + blocks.jacobian_begin[reference + 1]);
+        const auto first = g + blocks.jacobian_begin[reference];
+        numbers.insert(numbers.end(), first,
+                       first + Offset{held[i].rows} * bodies.dofs(to_index(b)));
         const auto m = bodies.inverse_mass.begin();
         numbers.insert(numbers.end(), m + bodies.mass_begin[b], m + bodies.mass_begin[b + 1]);
       }
