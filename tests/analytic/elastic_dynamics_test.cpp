@@ -381,10 +381,10 @@ TEST(ElasticEnergy, BallsBetweenWallsNeverHaveMoreThanAtTheStart) {
           "  - {name: left, material: m, shape: {plane: {normal: [1, 0, 0]}}, "
           "position: [-0.35, 0, 0]}\n"
           "  - {name: right, material: m, shape: {plane: {normal: [-1, 0, 0]}}, position: " +
-          text_of(Vec3(0.2 * n + 0.15, 0.0, 0.0)) + "}\n" + time_text(giving.step, 10.0));
+          text_of(Vec3(0.2 * n + 0.15, 0.0, 0.0)) + "}\n" + time_text(giving.step, 5.0));
       double highest = 0.0, now = 0.0, speed = 1.0;
       int turns = 0;
-      while (sim->state().time < 10.0 - 0.5 * giving.step) {
+      while (sim->state().time < 5.0 - 0.5 * giving.step) {
         now = total_energy(sim->step());
         highest = std::max(highest, now);
         turns += speed_x(*sim, 0) * speed < 0.0 ? 1 : 0;
@@ -392,7 +392,7 @@ TEST(ElasticEnergy, BallsBetweenWallsNeverHaveMoreThanAtTheStart) {
       }
       EXPECT_LE(highest, 0.5 * (1.0 + giving.above)) << n << " " << giving.contact;
       EXPECT_GT(now, 0.5 * giving.left) << n << " " << giving.contact;
-      EXPECT_GT(turns, n == 1 ? 16 : 10) << n << " " << giving.contact;
+      EXPECT_GT(turns, n == 1 ? 7 : 4) << n << " " << giving.contact;
     }
 }
 
