@@ -169,7 +169,8 @@ ExitCode plan(const Communicator& comm, const CaseArguments& arguments, int n_ra
   const CaseSettings settings = case_of(comm, arguments);
   const Model model = make_model(settings, comm, settings.parallel.deterministic);
   tell_warnings(comm, model.warnings);
-  refuse_beyond_memory(memory_need(comm, settings, model));  // this command makes all bodies, too
+  // this command makes all bodies, too
+  refuse_beyond_memory(memory_need(comm, settings, model, available_memory()));
   Bodies bodies;
   State state;
   if (settings.initial.present) {

@@ -6,6 +6,7 @@
 #include "catena/base/error.hpp"
 #include "catena/partition/balance.hpp"
 #include "catena/partition/impulse_homes.hpp"
+#include "catena/partition/plan.hpp"
 #include "catena/partition/tiles.hpp"
 #include "catena/simulation/bonds.hpp"
 #include "catena/simulation/memory_check.hpp"
@@ -82,10 +83,8 @@ Simulation::Simulation(const Communicator& comm, const CaseSettings& settings,
              [this] { note_change(); }) {
   const double start_wall = wall_seconds();
   begin();
-  const MemoryNeed need = memory_need(comm_, settings_, model_);
-  refuse_beyond_memory(need);
-  if (std::string warning = memory_warning(need); !warning.empty())
-    warnings_.push_back(std::move(warning));
+  const double available = available_memory();
+  refuse_beyond_memory(memory_need(comm_, settings_, model_, available));
   stepper_ = make_stepper();
   if (earlier) {
     take_bodies(*earlier);
@@ -93,6 +92,7 @@ Simulation::Simulation(const Communicator& comm, const CaseSettings& settings,
     make_bodies();
     place_bodies();
   }
+  check_memory(available);
   probes_.begin(state_);
   controls_.begin(bodies_, state_);
   stepper_->check_start(bodies_, state_);
@@ -143,6 +143,23 @@ void Simulation::place_bodies(std::span<const std::string> bonds_gone_on) {
   const bool may_not_fit = model_.planar || model_.periodic.any();
   if (n_parts == 1 && may_not_fit) stepper_->find_contacts(bodies_, state_);
   distribute();
+}
+
+/// Collective. Once bodies are placed: which mechanisms there are, and thus what their elimination
+/// takes, is not known before. Nothing of it has been allocated yet.
+void Simulation::check_memory(double available) {
+  std::vector<double> elimination;
+  if (comm_.sum(std::ssize(bodies_.joints)) > 0) {
+    ContactSet contacts;
+    ContactSearch(comm_, model_).find(bodies_, state_, settings_.time.step, contacts);
+    const std::vector<int> here(bodies_.constants.size(), comm_.rank());
+    elimination =
+        elimination_memory(comm_, bodies_, contacts, here, comm_.size(), settings_.parallel);
+  }
+  const MemoryNeed need = memory_need(comm_, settings_, model_, available, elimination);
+  refuse_beyond_memory(need);
+  if (std::string warning = memory_warning(need); !warning.empty())
+    warnings_.push_back(std::move(warning));
 }
 
 std::int64_t Simulation::n_steps() const {

@@ -33,7 +33,7 @@ struct BalanceSettings {
   bool deterministic = false;       ///< the same bits on any number of ranks: subdomains are tiles
   int tile_bodies = 0;              ///< of a tile; 0: size_of_tiles
   /// Which mechanisms one rank eliminates whole, as solver.joints says: those of fewer joints (0:
-  /// none), chains among them or not. Set by the program, not by a case.
+  /// joints are not eliminated), chains among them or not. Set by the program, not by a case.
   std::int64_t whole_below = 5000;
   bool whole_chains = false;
 };

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "catena/comm/communicator.hpp"
 #include "catena/model/state.hpp"
@@ -40,6 +42,14 @@ struct PartitionPlan {
 /// gauss_seidel, with the slack of growing arrays; without what MPI and other libraries take.
 double rank_memory(std::int64_t bodies, std::int64_t ghosts, std::int64_t contacts,
                    std::int64_t joints = 0);
+
+/// Collective. Bytes that each of n_ranks planned ranks (any number, not this communicator's) needs
+/// besides rank_memory for the elimination of mechanisms that are no simple chains, with the slack
+/// of growing arrays; the same on every rank. `part`: the planned rank of each owned body. A
+/// mechanism that is not cut counts whole for the rank with most of its joints.
+std::vector<double> elimination_memory(const Communicator& comm, const Bodies& bodies,
+                                       const ContactSet& contacts, std::span<const int> part,
+                                       int n_ranks, const BalanceSettings& settings);
 
 /// Collective. Splits the bodies as partition_bodies would for n_ranks ranks (any number,
 /// not this communicator's) and counts what each would hold. `contacts` are those of the

@@ -183,6 +183,8 @@ class Simulation {
   void measure();
   /// Collective. The last step's work; `own_seconds`: of this rank's step without its waits.
   void note_balance(const StepReport& report, double own_seconds);
+  /// Collective. Refuses placed bodies whose mechanisms would not fit; `available`: MemoryNeed's.
+  void check_memory(double available);
   /// Collective. Splits the graph of the present contacts and moves bodies to match.
   void distribute();
   /// Collective. The same for tiles, which are made anew.

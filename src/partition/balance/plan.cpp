@@ -53,13 +53,11 @@ PlanRange range_of(std::span<const double> values) {
 // Numbers per planned rank.
 struct Counts {
   std::vector<double> bodies, contacts, joints, halo, neighbours;
-  std::vector<double> elimination;  // bytes, besides rank_memory's
-  explicit Counts(std::size_t n)
-      : bodies(n), contacts(n), joints(n), halo(n), neighbours(n), elimination(n) {}
+  explicit Counts(std::size_t n) : bodies(n), contacts(n), joints(n), halo(n), neighbours(n) {}
 };
 
 Counts count(const Communicator& comm, const Bodies& bodies, const ContactSet& set,
-             std::span<const int> part, int n_ranks, const BalanceSettings& settings) {
+             std::span<const int> part, int n_ranks) {
   Counts counts(n_ranks);
   for (const int p : part) counts.bodies[p] += 1.0;
   const auto part_of = partition::with_ghosts(comm, set, {part.begin(), part.end()});
@@ -76,23 +74,11 @@ Counts count(const Communicator& comm, const Bodies& bodies, const ContactSet& s
     if (!partition::joins_dynamic(set, contact)) continue;
     need(home, home == contact.body_a ? contact.body_b : contact.body_a);
   }
-  // Of a joint that is not eliminated in a simple chain: copies of its rows, their products and
-  // lists, and its factor.
-  constexpr double kRows = 400;
-  const std::vector<JointPlace> places =
-      find_mechanisms(comm, partition::eliminated_edges(bodies, set));
-  std::vector<std::int64_t> elimination(places.size());
   for (std::size_t j = 0; j < bodies.joints.size(); ++j) {
     const auto body = partition::dynamic_bodies(set, j);
     counts.joints[part_of[body[0]]] += 1.0;
-    if (settings.whole_chains || !places[j].is_simple_chain())
-      elimination[j] = std::llround(kRows + partition::factor_memory(places[j]));
     for (std::size_t k = 1; k < body.size() && body[k] != kNoIndex; ++k) need(body[0], body[k]);
   }
-  std::vector<std::int64_t> dealt(n_ranks);
-  partition::JointWork(comm, bodies, set, settings).deal(comm, part, elimination, dealt);
-  for (std::size_t p = 0; p < dealt.size(); ++p)
-    counts.elimination[p] = static_cast<double>(dealt[p]);
   sort_unique(needs);
   struct Link {
     std::int64_t part = 0;
@@ -109,8 +95,8 @@ Counts count(const Communicator& comm, const Bodies& bodies, const ContactSet& s
   for (const Link& link : to_counters(comm, links, n_ranks, [](auto& l) { return l.part; })) {
     counts.neighbours[link.part] += 1.0;
   }
-  for (auto* column : {&counts.bodies, &counts.contacts, &counts.joints, &counts.halo,
-                       &counts.neighbours, &counts.elimination}) {
+  for (auto* column :
+       {&counts.bodies, &counts.contacts, &counts.joints, &counts.halo, &counts.neighbours}) {
     comm.sum(*column);
   }
   return counts;
@@ -136,6 +122,26 @@ double rank_memory(std::int64_t bodies, std::int64_t ghosts, std::int64_t contac
                    static_cast<double>(contacts) * kContact + static_cast<double>(joints) * kJoint);
 }
 
+std::vector<double> elimination_memory(const Communicator& comm, const Bodies& bodies,
+                                       const ContactSet& contacts, std::span<const int> part,
+                                       int n_ranks, const BalanceSettings& settings) {
+  if (settings.whole_below == 0) return std::vector<double>(n_ranks, 0.0);
+  // copies of a joint's rows, their products and lists
+  constexpr double kRows = 400;
+  const std::vector<JointPlace> places =
+      find_mechanisms(comm, partition::eliminated_edges(bodies, contacts));
+  std::vector<std::int64_t> amounts(places.size());
+  for (std::size_t j = 0; j < places.size(); ++j)
+    if (settings.whole_chains || !places[j].is_simple_chain())
+      amounts[j] = std::llround(kRows + partition::factor_memory(places[j]));
+  std::vector<std::int64_t> dealt(n_ranks);
+  partition::JointWork(comm, bodies, contacts, settings).deal(comm, part, amounts, dealt);
+  std::vector<double> bytes;
+  for (const std::int64_t amount : dealt) bytes.push_back(kSlack * static_cast<double>(amount));
+  comm.sum(bytes);
+  return bytes;
+}
+
 PartitionPlan plan_partition(const Communicator& comm, const Bodies& bodies, const State& state,
                              const ContactSet& contacts, int n_ranks,
                              const BalanceSettings& settings) {
@@ -143,7 +149,9 @@ PartitionPlan plan_partition(const Communicator& comm, const Bodies& bodies, con
   plan.n_ranks = n_ranks;
   const std::vector<int> part =
       partition_bodies(comm, bodies, state, contacts, n_ranks, settings, plan.quality);
-  const Counts counts = count(comm, bodies, contacts, part, n_ranks, settings);
+  const Counts counts = count(comm, bodies, contacts, part, n_ranks);
+  const std::vector<double> elimination =
+      elimination_memory(comm, bodies, contacts, part, n_ranks, settings);
   plan.bodies = comm.sum(std::ssize(bodies));
   plan.contacts = comm.sum(std::ssize(contacts.contacts));
   plan.joints = comm.sum(std::ssize(bodies.joints));
@@ -158,7 +166,7 @@ PartitionPlan plan_partition(const Communicator& comm, const Bodies& bodies, con
                                  static_cast<std::int64_t>(counts.halo[p]),
                                  static_cast<std::int64_t>(counts.contacts[p]),
                                  static_cast<std::int64_t>(counts.joints[p])) +
-                     kSlack * counts.elimination[p]);
+                     elimination[p]);
   }
   plan.memory = range_of(memory);
   if (plan.quality.vertices > 0) {

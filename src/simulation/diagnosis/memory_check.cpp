@@ -36,6 +36,16 @@ std::string host_name() {
   return name.data();
 }
 
+/// Collective. Per rank: 1 if it is on this rank's host.
+std::vector<char> ranks_here(const Communicator& comm) {
+  const auto key = static_cast<std::int64_t>(std::hash<std::string>{}(host_name()) >> 1);
+  const std::array<std::int64_t, 1> own_key = {key};
+  std::vector<char> here;
+  for (const std::int64_t k : comm.all_gather(std::span<const std::int64_t>(own_key)))
+    here.push_back(k == key ? 1 : 0);
+  return here;
+}
+
 /// 1536 MiB is "1.5 GiB".
 std::string size_text(double bytes) {
   constexpr std::array<const char*, 5> kUnits = {"MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -50,6 +60,12 @@ std::string size_text(double bytes) {
 
 std::string ranks_text(const MemoryNeed& need) {
   return need.ranks == 1 ? "1 rank" : std::to_string(need.ranks) + " ranks";
+}
+
+/// The part of need.bodies that the elimination takes, where there is one.
+std::string elimination_text(const MemoryNeed& need) {
+  if (!(need.elimination > 0.0)) return "";
+  return " (" + size_text(need.elimination) + " of it to eliminate mechanisms)";
 }
 
 /// Bonds that may come: one for each contact that bonded bodies would have as settled grains.
@@ -73,18 +89,17 @@ double available_memory() {
 }
 
 int ranks_on_host(const Communicator& comm) {
-  const auto key = static_cast<std::int64_t>(std::hash<std::string>{}(host_name()) >> 1);
-  const std::array<std::int64_t, 1> own_key = {key};
-  const std::vector<std::int64_t> keys = comm.all_gather(std::span<const std::int64_t>(own_key));
-  return narrow<int>(std::count(keys.begin(), keys.end(), key));
+  return narrow<int>(std::ranges::count(ranks_here(comm), 1));
 }
 
 double memory_to_spare(int ranks_on_host) { return 0.5 * available_memory() / ranks_on_host; }
 
-MemoryNeed memory_need(const Communicator& comm, const SceneSettings& scene, const Model& model) {
+MemoryNeed memory_need(const Communicator& comm, const SceneSettings& scene, const Model& model,
+                       double available, std::span<const double> elimination) {
   MemoryNeed need;
-  need.ranks = ranks_on_host(comm);
-  need.available = available_memory();
+  const std::vector<char> here = ranks_here(comm);
+  need.ranks = narrow<int>(std::ranges::count(here, 1));
+  need.available = available;
   need.n_bodies = bodies_at_start(scene, model);
   need.n_joints = model.joint_names.size();
 
@@ -95,19 +110,25 @@ MemoryNeed memory_need(const Communicator& comm, const SceneSettings& scene, con
   const std::int64_t bonds = share(bonds_to_come(scene, model));
   need.settled = need.ranks * rank_memory(bodies, 0, contacts, joints + bonds);
 
+  for (std::size_t r = 0; r < elimination.size(); ++r)
+    if (here[r] != 0) need.elimination += elimination[r];
+  need.bodies += need.elimination;
+  need.settled += need.elimination;
+
   const double spare = need.available - need.bodies;
   const double least = comm.min(spare);
   const std::int64_t worst = comm.min(std::int64_t{spare == least ? comm.rank() : comm.size()});
   need.host = host_name();
   comm.broadcast(narrow<int>(worst), need.host);
-  std::array<double, 4> numbers = {static_cast<double>(need.ranks), need.bodies, need.settled,
-                                   need.available};
+  std::array<double, 5> numbers = {static_cast<double>(need.ranks), need.bodies, need.settled,
+                                   need.available, need.elimination};
   if (comm.rank() != worst) numbers = {};
   comm.sum(numbers);
   need.ranks = static_cast<int>(numbers[0]);
   need.bodies = numbers[1];
   need.settled = numbers[2];
   need.available = numbers[3];
+  need.elimination = numbers[4];
   return need;
 }
 
@@ -115,8 +136,9 @@ void refuse_beyond_memory(const MemoryNeed& need) {
   if (need.bodies <= need.available) return;
   throw Error(
       "its " + std::to_string(need.n_bodies) + " bodies and " + std::to_string(need.n_joints) +
-          " joints take " + size_text(need.bodies) + " at least on the " + ranks_text(need) +
-          " of host " + need.host + ", which has " + size_text(need.available) + " available",
+          " joints take " + size_text(need.bodies) + " at least" + elimination_text(need) +
+          " on the " + ranks_text(need) + " of host " + need.host + ", which has " +
+          size_text(need.available) + " available",
       "the scene",
       "run it on more hosts (catena plan CASE.yaml -n RANKS says what a rank would need), or "
       "make it smaller");
@@ -124,9 +146,10 @@ void refuse_beyond_memory(const MemoryNeed& need) {
 
 std::string memory_warning(const MemoryNeed& need) {
   if (need.settled <= need.available) return "";
-  return "memory may not suffice: bodies and joints take " + size_text(need.bodies) + " on the " +
-         ranks_text(need) + " of host " + need.host + ", " + size_text(need.settled) +
-         " once they touch as settled grains do; " + size_text(need.available) + " are available";
+  return "memory may not suffice: bodies and joints take " + size_text(need.bodies) +
+         elimination_text(need) + " on the " + ranks_text(need) + " of host " + need.host + ", " +
+         size_text(need.settled) + " once they touch as settled grains do; " +
+         size_text(need.available) + " are available";
 }
 
 }  // namespace catena

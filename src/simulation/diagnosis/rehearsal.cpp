@@ -33,7 +33,8 @@ std::vector<std::string> rehearse(const Communicator& comm, const CaseSettings& 
                               settings.time.step);
       std::vector<std::string> remarks = model.warnings;
       // on this machine: the case may be meant for a larger one
-      const std::string memory = memory_warning(memory_need(comm, settings, model));
+      const std::string memory =
+          memory_warning(memory_need(comm, settings, model, available_memory()));
       if (!memory.empty()) remarks.push_back(memory);
       remarks.push_back("the case has " + std::to_string(bodies) +
                         " bodies: they were not made and no step was tried; a check on " +
