@@ -8,6 +8,7 @@
 #include "catena/base/timer.hpp"
 #include "catena/math/rotation.hpp"
 #include "catena/partition/balance.hpp"
+#include "solvers/joints/across/tree_node.hpp"
 #include "solvers/joints/chain/chain_factor.hpp"
 
 namespace catena {
@@ -166,6 +167,22 @@ std::vector<ChainSeconds> time_chain(const Communicator& comm, std::int64_t join
     if (k > 0) all.push_back(times);
   }
   return all;
+}
+
+FrontSeconds time_front(int pivots, int repeats) {
+  FrontFactor front(front_of_separator(pivots, pivots));
+  const std::vector<double> added(pivots, 0.0);
+  std::vector<double> found(pivots);
+  FrontSeconds times;
+  times.flops = front.flops();
+  for (int k = 0; k <= repeats; ++k) {
+    const double start = wall_seconds();
+    front.open(0);
+    for (Index i = 0; i < pivots; ++i) front.values()[front.place(0, i, i)] = 4.0;
+    front.eliminate(0, {added.data(), 0.01, found.data()});
+    if (k > 0) times.seconds.push_back(wall_seconds() - start);
+  }
+  return times;
 }
 
 }  // namespace catena

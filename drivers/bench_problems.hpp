@@ -37,4 +37,12 @@ struct ChainSeconds {
 /// the slowest rank's, once for each of `repeats` (after one more, to warm up).
 std::vector<ChainSeconds> time_chain(const Communicator& comm, std::int64_t joints, int repeats);
 
+/// Seconds of the elimination of one dense front of `pivots` rows with as many rows below, once for
+/// each of `repeats` (after one more), and the multiply-adds of it.
+struct FrontSeconds {
+  std::vector<double> seconds;
+  std::int64_t flops = 0;
+};
+FrontSeconds time_front(int pivots, int repeats);
+
 }  // namespace catena

@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "bench_problems.hpp"
+#include "calibration_file.hpp"
 #include "catena/base/huge_pages.hpp"
 #include "catena/base/log.hpp"
 #include "catena/base/timer.hpp"
@@ -18,6 +19,8 @@
 #include "catena/comm/halo_exchange.hpp"
 #include "catena/comm/message_timing.hpp"
 #include "catena/io/text_file.hpp"
+#include "catena/partition/step_prediction.hpp"
+#include "catena/simulation/simulation.hpp"
 #include "catena/solvers/solver_factory.hpp"
 #include "commands.hpp"
 
@@ -60,6 +63,8 @@ class Calibration {
     measure_triad();
     measure_pack();
     measure_joints();
+    measure_fronts();
+    measure_mechanisms();
     measure_reductions();
     if (comm_.size() < 2) return;
     const auto elsewhere = std::find_if(hosts_.begin() + 1, hosts_.end(),
@@ -185,6 +190,75 @@ class Calibration {
     add("joint_solve", "s", "one solve with these factors, per row", solve);
   }
 
+  /// A multiply-add in a dense front, in cache and not.
+  void measure_fronts() {
+    for (const auto& [name, rows] :
+         {std::pair("front_flop", 100), std::pair("front_flop_large", 500)}) {
+      const FrontSeconds times = time_front(rows, kRepeats);
+      std::vector<double> each;
+      for (const double s : times.seconds)
+        each.push_back(comm_.max(s) / static_cast<double>(times.flops));
+      if (rows == 100) flop_ = *std::ranges::min_element(each);
+      add(name, "s", "a multiply-add in a front of " + std::to_string(2 * rows) + " rows",
+          std::move(each));
+    }
+  }
+
+  /// Time steps of mechanisms, every rank its own.
+  void measure_mechanisms() {
+    const std::string tree =
+        "tree: {name: g, material: m, shape: {sphere: {radius: 0.1}}, branching: 2, levels: 14, "
+        "from: [0, 0, 5], drop: [0, 0, -0.5], anchored: true, collide: false}";
+    measure_mechanism(
+        "chain",
+        "chain: {name: g, material: m, shape: {sphere: {radius: 0.01}}, links: 30000, "
+        "joint: spherical, from: [0, 0, 0], to: [3000, 0, 0], anchored: first, "
+        "collide: false}",
+        "", 0.0);
+    measure_mechanism("tree", tree, "", 0.0);
+    measure_mechanism("tree_parts", tree, "solver.joints.method=direct", 0.0);
+    measure_mechanism("net",
+                      "net: {name: g, material: m, shape: {sphere: {radius: 0.01}}, "
+                      "count: [100, 100], from: [0, 0, 0], spacing: [[0.1, 0, 0], [0, 0.1, 0]], "
+                      "joint: distance, collide: false}",
+                      "", net_flops(kNetJoints, 1.0) * flop_);
+  }
+
+  /// `fronts`: seconds of `factor` that are counted apart.
+  void measure_mechanism(const std::string& name, const std::string& generator,
+                         const std::string& set, double fronts) {
+    const std::string yaml =
+        "catena: 1\nname: calibration\ngravity: [0, 0, -9.81]\nmaterials: {m: {density: 1000}}\n"
+        "generators:\n  - " +
+        generator + "\ntime: {step: 1 ms, end: 1}\n";
+    Simulation sim(Communicator::self(),
+                   parse_case(yaml, "calibration", ".",
+                              set.empty() ? std::vector<std::string>{} : std::vector{set}));
+    std::vector<double> rows, factor, solve, motion;
+    for (int k = 0; k <= kRepeats; ++k) {
+      comm_.barrier();
+      const double start = wall_seconds();
+      const StepReport& report = sim.step();
+      const double all = wall_seconds() - start;
+      const double solved = report.times[StepStage::solve_impulses];
+      const double made = report.times[StepStage::assemble_problem];
+      const double setup = std::min(report.solve.setup_s, solved);
+      std::array<double, 4> slowest = {made, setup, solved - setup, all - solved - made};
+      comm_.max(slowest);
+      if (k == 0) continue;
+      const auto n = static_cast<double>(sim.stepper().problem().n_rows());
+      rows.push_back(slowest[0] / n);
+      factor.push_back((slowest[1] - fronts) / n);
+      solve.push_back(slowest[2] / n);
+      motion.push_back(slowest[3] / static_cast<double>(sim.bodies().size()));
+    }
+    const std::string of = ", of a " + name + "'s step, a row of its joints";
+    add(name + "_rows", "s", "numbers of the problem" + of, std::move(rows));
+    add(name + "_factor", "s", "factorisation" + of, std::move(factor));
+    add(name + "_solve", "s", "solution" + of, std::move(solve));
+    add(name + "_motion", "s", "all else of a " + name + "'s step, a body", std::move(motion));
+  }
+
   void measure_reductions() {
     std::array<double, 8> values{};
     add("reduction", "s", "sum of 8 numbers over all ranks",
@@ -269,17 +343,9 @@ class Calibration {
 
   const Communicator& comm_;
   std::vector<std::string> hosts_;
+  double flop_ = 0.0;  ///< s, in a small front
   std::vector<Constant> constants_;
 };
-
-/// The CPU's name, from Linux.
-std::string cpu_name() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);)
-    if (line.starts_with("model name") && line.find(": ") != std::string::npos)
-      return line.substr(line.find(": ") + 2);
-  return "unknown";
-}
 
 std::string json_of(const Communicator& comm, const Calibration& calibration) {
   std::string text = "{\n  \"schema\": 1,\n  \"version\": " + json_string(version()) +

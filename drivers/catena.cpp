@@ -35,6 +35,7 @@ struct Request {
   std::string resume;  ///< empty: not asked for; "newest", or a file
   catena::cli::CalibrateArguments calibrate;
   int plan_ranks = 0;
+  std::string plan_calibration;  ///< empty: no time is predicted
   std::string info_file, rebuild_directory;
   bool info_whole = false;
 };
@@ -135,6 +136,9 @@ void describe(CLI::App& app, Request& request) {
       ->required()
       ->type_name("RANKS")
       ->check(CLI::Range(1, 1 << 24));
+  plan->add_option("--calibration", request.plan_calibration,
+                   "what `catena calibrate -o` wrote: predict the time of a step of mechanisms")
+      ->type_name("FILE");
   add_solve(app, request);
   CLI::App* calibrate =
       app.add_subcommand("calibrate", "measure the cost model's constants on this machine");
@@ -172,7 +176,8 @@ ExitCode dispatch(const Communicator& comm, const CLI::App& app, const Request& 
     return catena::cli::run(comm, run);
   }
   if (app.got_subcommand("check")) return catena::cli::check(comm, request.run);
-  if (app.got_subcommand("plan")) return catena::cli::plan(comm, request.run, request.plan_ranks);
+  if (app.got_subcommand("plan"))
+    return catena::cli::plan(comm, request.run, request.plan_ranks, request.plan_calibration);
   if (app.got_subcommand("calibrate")) return catena::cli::calibrate(comm, request.calibrate);
   if (app.got_subcommand("solve")) return catena::cli::solve(comm, request.solve);
   if (!request.rebuild_directory.empty()) {

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "calibration_file.hpp"
 #include "catena/base/log.hpp"
 #include "catena/base/units.hpp"
 #include "catena/base/version.hpp"
@@ -12,6 +13,7 @@
 #include "catena/partition/balance.hpp"
 #include "catena/partition/cut_plan.hpp"
 #include "catena/partition/plan.hpp"
+#include "catena/partition/step_prediction.hpp"
 #include "catena/simulation/memory_check.hpp"
 #include "catena/simulation/rehearsal.hpp"
 #include "catena/simulation/simulation.hpp"
@@ -103,6 +105,26 @@ std::string cut_text(const CutPlan& plan) {
   return text;
 }
 
+std::string prediction_text(const StepPrediction& p, const std::string& file) {
+  char line[240];
+  std::snprintf(line, sizeof line,
+                "predicted time of a step, ms: rows %.4g, factor %.4g, solve %.4g, motion %.4g, "
+                "messages %.4g, all %.4g\n",
+                1e3 * p.rows, 1e3 * p.factor, 1e3 * p.solve, 1e3 * p.motion, 1e3 * p.messages,
+                1e3 * p.step());
+  return line + ("by the costs in " + file + ", without contacts (docs/scaling.md)\n");
+}
+
+/// Why no time of a step is predicted; empty: it can be.
+std::string unpredicted(const CaseSettings& settings, const PartitionPlan& plan) {
+  if (settings.time.stepper == StepperKind::natural)
+    return "stepper natural decides in the run how many sub-steps it takes";
+  if (plan.contacts > 0) return "how many sweeps contacts need is not known before they run";
+  if (plan.joints == 0) return "the scene has no joints";
+  if (settings.parallel.whole_below == 0) return "joints are not eliminated";
+  return "";
+}
+
 /// Collective. Mean half extent of the dynamic bodies with a shape, m; 0 if there are none.
 double mean_half_extent(const Communicator& comm, const Bodies& bodies) {
   std::array<double, 2> sums = {0.0, 0.0};
@@ -165,7 +187,13 @@ ExitCode check(const Communicator& comm, const CaseArguments& arguments) {
   return ExitCode::done;
 }
 
-ExitCode plan(const Communicator& comm, const CaseArguments& arguments, int n_ranks) {
+ExitCode plan(const Communicator& comm, const CaseArguments& arguments, int n_ranks,
+              const std::string& calibration) {
+  CalibrationFile file;
+  all_or_none(comm, [&] {
+    if (!calibration.empty()) file = read_calibration(calibration, n_ranks);
+  });
+  if (!file.remark.empty()) tell_warnings(comm, {file.remark});
   const CaseSettings settings = case_of(comm, arguments);
   const Model model = make_model(settings, comm, settings.parallel.deterministic);
   tell_warnings(comm, model.warnings);
@@ -196,13 +224,29 @@ ExitCode plan(const Communicator& comm, const CaseArguments& arguments, int n_ra
                   "few bodies touch yet: pairs closer than %.3g m count as contacts\n", reach);
     print(comm, line);
   }
-  print(comm, plan_text(plan_partition(comm, bodies, state, contacts, n_ranks, settings.parallel)));
+  const PartitionPlan planned =
+      plan_partition(comm, bodies, state, contacts, n_ranks, settings.parallel);
+  print(comm, plan_text(planned));
   const JointSolverSettings& joints = settings.solver.joints;
-  if (joints.method == JointMethod::iterative) return ExitCode::done;
-  for (const CutPlan& cut :
-       plan_cuts(comm, bodies, contacts, n_ranks, settings.parallel.deterministic,
-                 joints.method != JointMethod::direct, joints.cut_from))
-    print(comm, cut_text(cut));
+  std::vector<CutPlan> cuts;
+  if (joints.method != JointMethod::iterative)
+    cuts = plan_cuts(comm, bodies, contacts, n_ranks, settings.parallel.deterministic,
+                     joints.method != JointMethod::direct, joints.cut_from);
+  for (const CutPlan& cut : cuts) print(comm, cut_text(cut));
+  if (calibration.empty()) {
+    print(comm,
+          "no time is predicted: give --calibration FILE, which catena calibrate -o FILE "
+          "writes\n");
+    return ExitCode::done;
+  }
+  if (const std::string why = unpredicted(settings, planned); !why.empty()) {
+    print(comm, "no time is predicted: " + why + "\n");
+    return ExitCode::done;
+  }
+  const std::vector<KindRows> rows =
+      count_rows(comm, bodies, contacts, planned.part, n_ranks, settings.parallel, cuts);
+  print(comm, prediction_text(predict_step(file.costs, rows, planned.bodies_per_rank.max, cuts),
+                              calibration));
   return ExitCode::done;
 }
 

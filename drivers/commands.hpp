@@ -49,7 +49,8 @@ struct CalibrateArguments {
 // All are collective; they throw Error on every rank and return the same code on every rank.
 ExitCode run(const Communicator& comm, const RunArguments& arguments);
 ExitCode check(const Communicator& comm, const CaseArguments& arguments);
-ExitCode plan(const Communicator& comm, const CaseArguments& arguments, int n_ranks);
+ExitCode plan(const Communicator& comm, const CaseArguments& arguments, int n_ranks,
+              const std::string& calibration);
 ExitCode solve(const Communicator& comm, const SolveArguments& arguments);
 ExitCode calibrate(const Communicator& comm, const CalibrateArguments& arguments);
 ExitCode info(const Communicator& comm, const std::string& file, bool whole);

@@ -4,8 +4,10 @@
     calibrate_test.py CATENA RANKS MPIEXEC
 """
 import json
+import math
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -18,7 +20,10 @@ ALWAYS = {
     "update_spheres_cached": ("s", 5e-10, 2e-6), "update_spheres": ("s", 5e-10, 2e-6),
     "update_arms_cached": ("s", 5e-10, 2e-6), "update_arms": ("s", 5e-10, 2e-6), "triad": ("B/s", 1e7, 1e12),
     "pack": ("B/s", 1e6, 1e13), "joint_factor": ("s", 1e-9, 1e-5), "joint_solve": ("s", 1e-10, 1e-5),
-    "reduction": ("s", 0.0, 1.0), "posted_reduction": ("s", 0.0, 1.0)}
+    "reduction": ("s", 0.0, 1.0), "posted_reduction": ("s", 0.0, 1.0),
+    "front_flop": ("s", 1e-12, 1e-8), "front_flop_large": ("s", 1e-12, 1e-8),
+    **{f"{kind}_{phase}": ("s", 1e-10, 1e-4) for kind in ("chain", "tree", "tree_parts", "net")
+       for phase in ("rows", "factor", "solve", "motion")}}
 PAIRS = {
     "latency_node": ("s", 1e-8, 1.0), "overhead_node": ("s", 1e-9, 1.0), "bandwidth_node": ("B/s", 1e5, 1e13),
     "halo_1": ("s", 1e-8, 1.0), "halo_1000": ("s", 1e-8, 1.0), "halo_10000": ("s", 1e-7, 1.0)}
@@ -32,6 +37,7 @@ class Calibrate(unittest.TestCase):
             done = subprocess.run(start + ["calibrate", "-o", str(file)], capture_output=True, text=True, timeout=300)
             self.assertEqual(done.returncode, 0, done.stderr)
             calibration = json.loads(file.read_text())
+            self.plan(pathlib.Path(directory), calibration)
         self.assertEqual((calibration["schema"], calibration["ranks"]), (1, RANKS))
         self.assertTrue(calibration["cpu"] and calibration["hosts"])
         expected = ALWAYS if RANKS == 1 else {**ALWAYS, **PAIRS}
@@ -56,6 +62,62 @@ class Calibrate(unittest.TestCase):
         if not cached & set(disturbed):
             self.assertGreater(calibration["constants"]["update_arms_cached"]["low"],
                                calibration["constants"]["update_spheres_cached"]["low"])
+
+    NET = """catena: 1
+name: net
+materials: {m: {density: 1000}}
+time: {step: 1 ms, end: 1}
+generators:
+  - net: {name: g, material: m, shape: {sphere: {radius: 0.01}}, count: [20, 20], from: [0, 0, 0],
+          spacing: [[0.1, 0, 0], [0, 0.1, 0]], joint: distance, collide: false}
+"""
+
+    def plan(self, directory, calibration):
+        """`catena plan` takes what was written, and refuses what was not."""
+        (directory / "net.yaml").write_text(self.NET)
+        file = directory / "changed.json"
+
+        def plan(change, *options):
+            changed = json.loads(json.dumps(calibration))
+            for constant in changed["constants"].values():
+                constant["value"] = 1e-9  # none is disturbed
+            change(changed)
+            file.write_text(json.dumps(changed))
+            return subprocess.run([CATENA, "plan", str(directory / "net.yaml"), "-n", "1", *options], capture_output=True,
+                                  text=True, timeout=60)
+
+        given = ["--calibration", str(file)]
+        done = plan(lambda c: None, *given)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        # 760 rods of 400 knots: 1 ns a row, 12 380^1.5 multiply-adds more of factor, 1 ns a body; solves grow with
+        # the logarithm of the joints
+        solve = 760 * math.log2(761) / math.log2(19801)
+        factor = 760 + 12 * 380**1.5
+        expected = [760, factor, solve, 400, 0, 760 + factor + solve + 400]
+        line = next(line for line in done.stdout.splitlines() if line.startswith("predicted time of a step, ms: "))
+        for found, value in zip(re.findall(r" (\d[\d.e+-]*)", line), expected, strict=True):
+            self.assertAlmostEqual(float(found) / (1e-6 * value) if value else float(found) + 1.0, 1.0, 3, line)
+        self.assertEqual(done.stderr, "")
+        for change, what in ((lambda c: c.update(schema=2), "has schema 2, not 1"),
+                             (lambda c: c["constants"].pop("net_solve"), "lacks the constant net_solve"),
+                             (lambda c: c["constants"]["net_solve"].update(value=None), "net_solve"),
+                             (lambda c: c.update(bodies=3), "bodies: unknown key"),
+                             (lambda c: c.pop("constants"), "constants")):
+            done = plan(change, *given)
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertIn(what, done.stderr)
+            self.assertIn("changed.json", done.stderr)
+            self.assertNotIn("predicted", done.stdout)
+        done = plan(lambda c: c.update(cpu="an abacus"), *given)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("is of another machine: an abacus", done.stderr)
+        if RANKS == 1:
+            done = subprocess.run(
+                [CATENA, "plan", str(directory / "net.yaml"), "-n", "2", *given], capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertIn("mpirun -n 2 catena calibrate", done.stderr)
+        done = plan(lambda c: None)
+        self.assertIn("no time is predicted: give --calibration FILE", done.stdout)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "catena/comm/communicator.hpp"
@@ -16,12 +17,16 @@ namespace catena {
 struct CutPlan {
   std::int64_t component = 0;  ///< smallest name of its joints
   std::int64_t joints = 0;
+  bool loops = false;  ///< it is no tree
   PartTree tree;
   std::vector<std::int64_t> rows;        ///< own ones
   std::vector<std::int64_t> rows_above;  ///< of separators above that its elimination changes
 
   double factor_per_row = 0.0;  ///< bytes of the fronts of parts
 
+  std::int64_t rows_of_all() const {
+    return std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
+  }
   /// Multiply-adds and bytes of a separator's front.
   double front_work(int node) const;
   double front_memory(int node) const;

@@ -22,6 +22,7 @@ struct PlanRange {
 /// The split of a scene over n_ranks ranks; the same on every rank.
 struct PartitionPlan {
   int n_ranks = 1;
+  std::vector<int> part;  ///< of each owned body of this rank: its planned rank
   PartitionQuality quality;
   std::int64_t bodies = 0;    ///< owned ones, prescribed included
   std::int64_t contacts = 0;  ///< over all ranks

@@ -71,6 +71,7 @@ std::vector<CutPlan> plan_cuts(const Communicator& comm, const Bodies& bodies,
   struct Cut {
     std::int64_t component = 0, joints = 0, rows = 0;
     int levels = 0;
+    bool loops = false;
     double factor = 0.0;
 
     auto operator<=>(const Cut&) const = default;
@@ -78,8 +79,10 @@ std::vector<CutPlan> plan_cuts(const Communicator& comm, const Bodies& bodies,
   std::vector<Cut> cuts;
   for (std::size_t j = 0; j < edges.size(); ++j)
     if (nodes[j] > 0)
-      cuts.push_back({places[j].component, places[j].n_joints, places[j].n_rows, levels[j],
-                      partition::factor_memory(places[j])});
+      cuts.push_back(
+          {places[j].component, places[j].n_joints, places[j].n_rows, levels[j],
+           places[j].kind == MechanismKind::ring || places[j].kind == MechanismKind::looped,
+           partition::factor_memory(places[j])});
   sort_unique(cuts);
   cuts = all_gather_values(comm, cuts);
   sort_unique(cuts);
@@ -88,6 +91,7 @@ std::vector<CutPlan> plan_cuts(const Communicator& comm, const Bodies& bodies,
     CutPlan& plan = plans.emplace_back();
     plan.component = cut.component;
     plan.joints = cut.joints;
+    plan.loops = cut.loops;
     plan.tree = {cut.levels};
     plan.factor_per_row =
         cut.factor * static_cast<double>(cut.joints) / static_cast<double>(cut.rows);

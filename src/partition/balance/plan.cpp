@@ -147,11 +147,10 @@ PartitionPlan plan_partition(const Communicator& comm, const Bodies& bodies, con
                              const BalanceSettings& settings) {
   PartitionPlan plan;
   plan.n_ranks = n_ranks;
-  const std::vector<int> part =
-      partition_bodies(comm, bodies, state, contacts, n_ranks, settings, plan.quality);
-  const Counts counts = count(comm, bodies, contacts, part, n_ranks);
+  plan.part = partition_bodies(comm, bodies, state, contacts, n_ranks, settings, plan.quality);
+  const Counts counts = count(comm, bodies, contacts, plan.part, n_ranks);
   const std::vector<double> elimination =
-      elimination_memory(comm, bodies, contacts, part, n_ranks, settings);
+      elimination_memory(comm, bodies, contacts, plan.part, n_ranks, settings);
   plan.bodies = comm.sum(std::ssize(bodies));
   plan.contacts = comm.sum(std::ssize(contacts.contacts));
   plan.joints = comm.sum(std::ssize(bodies.joints));
