@@ -117,6 +117,19 @@ TEST(NaturalSingular, AStepMayEndInLineOrHaveAStageThere) {
     }
 }
 
+/// Velocities at such an end come from places beside it; off by the fourth power of a step they
+/// were 2.7 times as far from the closed form, with 1e-9 of the energy gone in one step.
+TEST(NaturalSingular, AStepThatEndsInLineIsNoWorseThanOneBesideIt) {
+  const std::string exact = "scheme: rk4, baumgarte: 0";
+  const double in_line = first_in_line(2);
+
+  const Passage ends_there = run_four_bars(2, in_line / 360.0, 0.9, exact);
+  const Passage beside = run_four_bars(2, in_line / 359.7, 0.9, exact);
+
+  EXPECT_EQ(ends_there.passed, 1);
+  EXPECT_LT(ends_there.off, 1.2 * beside.off);
+}
+
 TEST(NaturalSingular, ErrorControlPassesPositionsInLine) {
   // round-off in front of the second position, at 1.228 s, is above the tolerance
   EXPECT_LT(run_four_bars(2, 5e-3, kLong ? 20.0 : 1.3, "scheme: dop853").off, 1e-7);
