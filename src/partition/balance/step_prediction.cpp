@@ -21,7 +21,8 @@ void add_parts(const CutPlan& cut, int n_ranks, std::span<KindRows> ranks) {
   for (int node = 1; node < std::ssize(cut.rows); ++node) {
     KindRows& rank = ranks[cut.tree.rank_of(node, n_ranks)];
     const auto rows = static_cast<double>(cut.rows[node]);
-    (rows_of_joint > 1.0 ? rank.several : rank.single) += rows;
+    // an anchor may have more rows than the joints of its mechanism
+    (rows_of_joint > 1.5 ? rank.several : rank.single) += rows;
     if (!cut.loops) {
       rank.tree_parts += rows;
       continue;
