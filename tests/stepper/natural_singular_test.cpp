@@ -117,8 +117,8 @@ TEST(NaturalSingular, AStepMayEndInLineOrHaveAStageThere) {
     }
 }
 
-/// Velocities at such an end come from places beside it; off by the fourth power of a step they
-/// were 2.7 times as far from the closed form, with 1e-9 of the energy gone in one step.
+/// Velocities at such an end come from places beside it. Off by the fourth power of a step they
+/// are a quarter farther from the closed form at the end.
 TEST(NaturalSingular, AStepThatEndsInLineIsNoWorseThanOneBesideIt) {
   const std::string exact = "scheme: rk4, baumgarte: 0";
   const double in_line = first_in_line(2);
@@ -127,7 +127,7 @@ TEST(NaturalSingular, AStepThatEndsInLineIsNoWorseThanOneBesideIt) {
   const Passage beside = run_four_bars(2, in_line / 359.7, 0.9, exact);
 
   EXPECT_EQ(ends_there.passed, 1);
-  EXPECT_LT(ends_there.off, 1.2 * beside.off);
+  EXPECT_LT(ends_there.off, 1.1 * beside.off);
 }
 
 TEST(NaturalSingular, ErrorControlPassesPositionsInLine) {
