@@ -1,6 +1,6 @@
 # The tests of each module as one program, <module>_together, linked from the objects that CATENA_TEST_OBJECTS
 # holds (compiled in groups or not, as this build is) against the libraries of this build: these alone are compiled
-# anew, and tests are started some thirty instead of some hundred times, those for ranks on two. Target
+# anew, and tests are started some forty instead of some hundred times, those for ranks on two. Target
 # tests_together, label together.
 
 add_custom_target(tests_together)
@@ -85,10 +85,15 @@ foreach(list ${test_lists})
     if(kind STREQUAL mpi)
       set(command ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 2 ${command})
     endif()
-    add_test(NAME ${name}_${kind}_together COMMAND ${command})
-    set_tests_properties(${name}_${kind}_together PROPERTIES LABELS together TIMEOUT 600
-                         ENVIRONMENT "${CATENA_TEST_ENVIRONMENT}")
+    # in pieces, so that no core waits for the last program
+    list(LENGTH tests n_tests)
+    math(EXPR pieces "1 + ${n_tests} / 60")
+    foreach(piece RANGE 1 ${pieces})
+      math(EXPR index "${piece} - 1")
+      set(test ${name}_${kind}_together_${piece})
+      add_test(NAME ${test} COMMAND ${command})
+      set_tests_properties(${test} PROPERTIES LABELS together TIMEOUT 600 COST ${n_tests}
+                           ENVIRONMENT "${CATENA_TEST_ENVIRONMENT};GTEST_TOTAL_SHARDS=${pieces};GTEST_SHARD_INDEX=${index}")
+    endforeach()
   endforeach()
 endforeach()
-# the longest begin first, also where none has been timed yet
-set_tests_properties(solvers_unit_together simulation_mpi_together PROPERTIES COST 60)
