@@ -18,8 +18,9 @@ double solve_growth(double joints) { return std::log2(joints + 1.0) / std::log2(
 void add_parts(const CutPlan& cut, int n_ranks, std::span<KindRows> ranks) {
   const double rows_of_joint =
       static_cast<double>(cut.rows_of_all()) / static_cast<double>(cut.joints);
+  const DealtTree dealt = DealtTree::in_order(cut.tree, n_ranks);
   for (int node = 1; node < std::ssize(cut.rows); ++node) {
-    KindRows& rank = ranks[cut.tree.rank_of(node, n_ranks)];
+    KindRows& rank = ranks[dealt.rank_of(node)];
     const auto rows = static_cast<double>(cut.rows[node]);
     // an anchor may have more rows than the joints of its mechanism
     (rows_of_joint > 1.5 ? rank.several : rank.single) += rows;
