@@ -154,6 +154,30 @@ struct AssembledOperator {
 
 class FrictionLaw;
 
+/// Counts the matrices that a problem has had. A copy, which may be changed on its own, starts
+/// again from 0, as what is not numbered.
+class MatrixNumber {
+ public:
+  MatrixNumber() = default;
+  MatrixNumber(const MatrixNumber& /*other*/) {}
+  MatrixNumber(MatrixNumber&& other) noexcept = default;
+  MatrixNumber& operator=(const MatrixNumber& /*other*/) {  // NOLINT(bugprone-unhandled-self-assignment)
+    value_ = 0;
+    return *this;
+  }
+  MatrixNumber& operator=(MatrixNumber&& other) noexcept = default;
+  ~MatrixNumber() = default;
+
+  MatrixNumber& operator++() {
+    ++value_;
+    return *this;
+  }
+  std::int64_t value() const { return value_; }
+
+ private:
+  std::int64_t value_ = 0;
+};
+
 /// This rank's part of one step's problem:
 ///
 ///   V = V_free + M^-1 G^T lambda,   w = G V + Sigma lambda - q,
@@ -196,7 +220,7 @@ struct ConstraintProblem {
   /// Number of the bilateral blocks' G, Sigma and M^-1 among those that the problem has had, the
   /// same on all ranks; 0: they are not numbered. A solver that has factored those of a number need
   /// not do so again.
-  std::int64_t joint_matrix = 0;
+  MatrixNumber joint_matrix;
 
   Index n_blocks() const {
     return assembled ? assembled->n_rows() / 3 : to_index(contacts.size()) + blocks.size();

@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <tuple>
+#include <utility>
 
 #include "catena/base/sort_unique.hpp"
 #include "catena/comm/typed_exchange.hpp"
@@ -55,17 +58,45 @@ DealtTree tree_of(std::span<const Shared> shared) {
   return partition::tree_of_ranks(std::move(ranks), links);
 }
 
+/// Of each of a tree's ranks the node of its part, ascending in rank.
+std::vector<std::pair<int, int>> parts_of(const DealtTree& dealt) {
+  std::vector<std::pair<int, int>> parts;
+  for (int part = 0; part < std::ssize(dealt.rank); ++part)
+    parts.emplace_back(dealt.rank[part], dealt.tree.n_parts() + part);
+  std::ranges::sort(parts);
+  // parts to the right of a rank's own are empty
+  const auto same_rank = [](const auto& a, const auto& b) { return a.first == b.first; };
+  parts.erase(std::unique(parts.begin(), parts.end(), same_rank), parts.end());
+  return parts;
+}
+
 /// The lowest node above the parts of all these ranks.
-int node_above(const DealtTree& dealt, std::span<const int> ranks) {
+int node_above(std::span<const std::pair<int, int>> parts, std::span<const int> ranks) {
   const auto part_of = [&](int rank) {
-    return dealt.tree.n_parts() +
-           static_cast<int>(std::ranges::find(dealt.rank, rank) - dealt.rank.begin());
+    return std::ranges::lower_bound(parts, rank, {}, &std::pair<int, int>::first)->second;
   };
   int node = part_of(ranks.front());
   for (const int rank : ranks.subspan(1))
     for (int other = part_of(rank); other != node;)
       (other > node ? other : node) = PartTree::parent(std::max(other, node));
   return node;
+}
+
+/// Most rows of separators that stand above one part.
+std::int64_t most_above(const DealtTree& dealt, std::span<const std::pair<int, int>> parts,
+                        std::span<const Shared> shared) {
+  std::vector<std::int64_t> above(2 * dealt.tree.n_parts(), 0);
+  for (const Shared& s : shared)
+    if (s.separating > 0) above[node_above(parts, std::array{s.a, s.b})] += s.separating;
+  for (std::size_t n = 2; n < above.size(); ++n) above[n] += above[n / 2];
+  return std::ranges::max(above);
+}
+
+/// Rows of separators on top of each other that a mechanism of so many may have. A plane net has
+/// some sqrt(rows), a block rows^(2/3); where one body has many joints all of them may separate, and
+/// a cut by the graph, which leaves such a mechanism whole, costs less than their dense front.
+double bearable_above(std::int64_t rows) {
+  return std::max(1000.0, std::pow(static_cast<double>(rows), 2.0 / 3.0));
 }
 
 }  // namespace
@@ -90,7 +121,8 @@ PlacedCut cut_between_ranks(const Communicator& comm, std::span<const JointEdge>
   merge(all);
 
   PlacedCut cut;
-  std::vector<std::int64_t> too_much;  // mechanisms, ascending
+  std::vector<std::vector<std::pair<int, int>>> part_of;  // as cut.parts
+  std::vector<std::int64_t> too_much;                     // mechanisms, ascending
   for (std::size_t first = 0, last = 0; first < all.size(); first = last) {
     const std::int64_t component = all[first].component;
     std::int64_t separating = 0, rows = 0;
@@ -102,8 +134,16 @@ PlacedCut cut_between_ranks(const Communicator& comm, std::span<const JointEdge>
       too_much.push_back(component);
       continue;
     }
-    DealtTree tree = tree_of(std::span(all).subspan(first, last - first));
-    if (!tree.rank.empty()) cut.parts.push_back({component, std::move(tree)});
+    const auto shared = std::span(all).subspan(first, last - first);
+    DealtTree tree = tree_of(shared);
+    if (tree.rank.empty()) continue;
+    auto ranks_parts = parts_of(tree);
+    if (static_cast<double>(most_above(tree, ranks_parts, shared)) > bearable_above(rows)) {
+      too_much.push_back(component);
+      continue;
+    }
+    cut.parts.push_back({component, std::move(tree)});
+    part_of.push_back(std::move(ranks_parts));
   }
 
   cut.node.assign(edges.size(), 0);
@@ -113,7 +153,8 @@ PlacedCut cut_between_ranks(const Communicator& comm, std::span<const JointEdge>
     const auto parts =
         std::ranges::lower_bound(cut.parts, component, {}, &MechanismParts::component);
     if (parts != cut.parts.end() && parts->component == component)
-      cut.node[j] = node_above(parts->tree, ranks_of(edges[j], owner[j]));
+      cut.node[j] =
+          node_above(part_of[parts - cut.parts.begin()], ranks_of(edges[j], owner[j]));
     else if (std::ranges::binary_search(too_much, component))
       cut.node[j] = PlacedCut::kNone;
   }

@@ -37,10 +37,14 @@ double servo(const ControllerSettings& s, const Sample& sample, double* kept) {
   /// What an interval leaves of the weight of those before, and the share of the largest speed
   /// while no stiffness is known.
   constexpr double kRemembered = 0.98, kCautious = 0.1;
+  /// Share of the target by which a measure may have the other sign.
+  constexpr double kBrushed = 0.1;
   const double sign = s.response == ServoResponse::rises ? 1.0 : -1.0;
   const double error = sample.target - sample.measure;
   const double dt = std::isnan(kept[kTime]) ? 0.0 : sample.time - kept[kTime];
-  if (sample.measure * sample.target < 0.0)
+  // what is brushed from behind is no pull
+  if (sample.measure * sample.target < 0.0 &&
+      std::abs(sample.measure) > kBrushed * std::abs(sample.target))
     throw Error("the servo '" + s.name + "' would have to pull: it measures " +
                     short_text(sample.measure) + " where its target is " +
                     short_text(sample.target),

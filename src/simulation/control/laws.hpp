@@ -33,7 +33,8 @@ double pid(const ControllerSettings& s, const Sample& sample, double* kept);
 /// = (v - u) dt of the intervals so far, by least squares, older ones counting less (sum of dx dF
 /// over sum of dx^2), so that large ways decide and noise at rest does not. While nothing is
 /// pressed (F = 0) the drive goes at max_velocity; until there is a k, at a tenth of it. Throws
-/// Error where F has the other sign than the target: contacts press, and it would have to pull.
+/// Error where F has the other sign than the target, by a tenth of it: contacts press, and it would
+/// have to pull.
 double servo(const ControllerSettings& s, const Sample& sample, double* kept);
 
 /// Throws Error for what is no servo: a drive without velocity, a measure that is no force or

@@ -87,16 +87,13 @@ AssignedJoint assigned_joint(const ConstraintProblem& problem, const HeldJoint& 
   return joint;
 }
 
-/// Ranks of the bodies of each joint held here.
-std::vector<std::array<int, 4>> owners_of(const ConstraintProblem& problem,
-                                          std::span<const HeldJoint> held) {
+/// Rank of each body; empty where layouts do not follow it.
+std::vector<int> owners_of(const ConstraintProblem& problem) {
+  if (problem.ordered || problem.comm.size() == 1) return {};
   std::vector<int> owner(problem.bodies.size(), problem.comm.rank());
   for (const HaloPlan::Neighbour& neighbour : problem.ghosts.neighbours)
     for (const Index ghost : neighbour.receive) owner[ghost] = neighbour.rank;
-  std::vector<std::array<int, 4>> owners(held.size());
-  for (std::size_t i = 0; i < held.size(); ++i)
-    for (Index j = 0; j < held[i].bodies; ++j) owners[i][j] = owner[held[i].body(problem, j)];
-  return owners;
+  return owner;
 }
 
 /// Collective. Cuts mechanisms by their graphs (`levels` of each joint's; 0: not) and adds them to
@@ -140,8 +137,12 @@ std::vector<int> cut(const ConstraintProblem& problem, std::span<const HeldJoint
   for (std::size_t i = 0; i < edges.size(); ++i)
     any |= large[i] = as_chain[i] == 0 && places[i].n_joints >= cut_from;
   if (comm.max(any) == 0) return cut.node;
-  if (!problem.ordered)
-    cut = cut_between_ranks(comm, edges, places, owners_of(problem, held), large);
+  if (!problem.ordered) {
+    std::vector<std::array<int, 4>> owners;
+    owners.reserve(held.size());
+    for (const HeldJoint& joint : held) owners.push_back(joint.owner);
+    cut = cut_between_ranks(comm, edges, places, owners, large);
+  }
   std::vector<int> levels(edges.size(), 0);
   for (std::size_t i = 0; i < edges.size(); ++i)
     if (problem.ordered ? large[i] != 0 : cut.node[i] == PlacedCut::kNone)
@@ -222,7 +223,7 @@ void lay_out_rows(int rank, std::size_t n_held, JointLayout& layout) {
     }
 }
 
-HeldJoint held_joint(const ConstraintProblem& problem, Index k) {
+HeldJoint held_joint(const ConstraintProblem& problem, std::span<const int> owner, Index k) {
   const GeneralBlocks& blocks = problem.blocks;
   HeldJoint joint;
   joint.name = blocks.name[k];
@@ -235,6 +236,7 @@ HeldJoint held_joint(const ConstraintProblem& problem, Index k) {
     if (problem.bodies.is_prescribed(blocks.body[j])) continue;
     CATENA_CHECK(joint.bodies < 4 && std::in_range<std::uint8_t>(j - first),
                  "a joint acts on four bodies at most");
+    if (!owner.empty()) joint.owner[joint.bodies] = owner[blocks.body[j]];
     joint.member[joint.bodies++] = narrow<std::uint8_t>(j - first);
   }
   return joint;
@@ -254,23 +256,34 @@ bool keep_rows(const HeldJoint& before, HeldJoint& joint) {
 
 }  // namespace
 
-LayoutUse find_held_joints(const ConstraintProblem& problem, std::vector<HeldJoint>& held) {
+HeldRows find_held_joints(const ConstraintProblem& problem, std::vector<HeldJoint>& held) {
+  const std::vector<int> owner = owners_of(problem);
   std::size_t n = 0;
-  std::int64_t rows = 0, resting = 0;
+  HeldRows found;
   bool alike = true, too_small = false;
   for (Index k = 0; k < problem.blocks.size(); ++k) {
     if (problem.blocks.kind[k] != BlockKind::bilateral) continue;
-    HeldJoint joint = held_joint(problem, k);
+    HeldJoint joint = held_joint(problem, owner, k);
     if (!problem.ordered && n < held.size()) too_small |= keep_rows(held[n], joint);
-    rows += joint.rows;
-    if (joint.rested == kRestsAtMost) resting += joint.rows - problem.blocks.live_rows(k);
+    found.rows += joint.rows;
+    if (joint.rested == kRestsAtMost) found.resting += joint.rows - problem.blocks.live_rows(k);
     alike = alike && n < held.size() && joint.is_like(held[n]);
     if (n == held.size()) held.emplace_back();
     held[n++] = joint;
   }
-  alike = alike && n == held.size() && kOneOf * resting <= rows;
+  alike = alike && n == held.size();
   held.resize(n);
-  return too_small ? LayoutUse::too_small : alike ? LayoutUse::serves : LayoutUse::outdated;
+  found.outdated = alike ? 0 : 1;
+  found.too_small = too_small ? 1 : 0;
+  return found;
+}
+
+LayoutUse layout_use(const Communicator& comm, const HeldRows& own) {
+  std::array<std::int64_t, 4> all = {own.rows, own.resting, own.outdated, own.too_small};
+  comm.sum(all);
+  const auto [rows, resting, outdated, too_small] = all;
+  if (too_small > 0) return LayoutUse::too_small;
+  return outdated > 0 || kOneOf * resting > rows ? LayoutUse::outdated : LayoutUse::serves;
 }
 
 void choose_rows_at_rest(const ConstraintProblem& problem, bool all, std::span<HeldJoint> held) {

@@ -24,6 +24,8 @@ struct HeldJoint {
   std::int16_t drives = 0;                  ///< of the rows, the last ones: motors without bound
   std::int8_t bodies = 0;                   ///< dynamic ones
   std::int8_t rested = 0;                   ///< factorisations since all of `rows` were live
+  /// Ranks of these; 0 where layouts do not follow them.
+  std::array<int, 4> owner = {0, 0, 0, 0};
 
   /// Of its j-th dynamic body: the place in GeneralBlocks::body.
   Index reference(const ConstraintProblem& problem, Index j) const {
@@ -35,8 +37,15 @@ struct HeldJoint {
   /// Whether a layout made with one of the two serves the other.
   bool is_like(const HeldJoint& other) const {
     return name == other.name && rows == other.rows && bodies == other.bodies &&
-           drives == other.drives;
+           drives == other.drives && owner == other.owner;
   }
+};
+
+/// Rows of the joints held here, and whether a layout serves them.
+struct HeldRows {
+  std::int64_t rows = 0, resting = 0;  ///< eliminated; of these at rest for long
+  std::int64_t outdated = 0;           ///< 1: other joints, or rows, or ranks of their bodies
+  std::int64_t too_small = 0;          ///< 1: rows that the layout left out have come to life
 };
 
 /// Whether a layout serves joints.
@@ -50,7 +59,9 @@ enum class LayoutUse : std::int8_t {
 /// layout made with what it was before serves them. Rows that it has stay where they are at rest,
 /// until many have been so for long; not where the problem is ordered: there all must follow from
 /// the problem as it is.
-LayoutUse find_held_joints(const ConstraintProblem& problem, std::vector<HeldJoint>& held);
+HeldRows find_held_joints(const ConstraintProblem& problem, std::vector<HeldJoint>& held);
+/// Collective. By what all ranks hold, the same on each.
+LayoutUse layout_use(const Communicator& comm, const HeldRows& own);
 /// Local. Says which rows at rest a new layout has: all, or those that were live not long ago.
 void choose_rows_at_rest(const ConstraintProblem& problem, bool all, std::span<HeldJoint> held);
 

@@ -89,20 +89,21 @@ std::vector<RedundantJointRow> gather_redundant(const Communicator& comm,
 }  // namespace
 
 bool JointSystem::prepare(const ConstraintProblem& problem) {
-  if (problem.joint_matrix != 0 && factored_ == std::pair(&problem, problem.joint_matrix)) {
+  const std::int64_t number = problem.joint_matrix.value();
+  if (number != 0 && factored_ == std::pair(&problem, number)) {
     report_.factorisations = 0;
     return layout_->count.joints > 0;
   }
   factored_ = {};
-  const LayoutUse own = std::max(find_held_joints(problem, held_),
-                                 laid_out_ ? LayoutUse::serves : LayoutUse::outdated);
-  const auto use = static_cast<LayoutUse>(problem.comm.max(narrow<std::int64_t>(ordinal(own))));
+  HeldRows rows = find_held_joints(problem, held_);
+  if (!laid_out_) rows.outdated = 1;
+  const LayoutUse use = layout_use(problem.comm, rows);
   if (use != LayoutUse::serves) {
     choose_rows_at_rest(problem, use == LayoutUse::too_small, held_);
     make_structure(problem);
   }
   factor(problem);
-  factored_ = {&problem, problem.joint_matrix};
+  factored_ = {&problem, number};
   return layout_->count.joints > 0;
 }
 
