@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <array>
 #include <tuple>
+#include <utility>
 
 #include "catena/base/sort_unique.hpp"
 #include "catena/comm/typed_exchange.hpp"
@@ -10,6 +12,10 @@ namespace catena {
 namespace {
 
 using partition::RankLink;
+
+/// Rows that a separator may have: it is one dense front. Nets of 10^6 knots, whose rods have a row
+/// each, have some 1,000 to 2,000; more stand for a body with very many joints, which no cut parts.
+constexpr std::int64_t kMostOfSeparator = 2500;
 
 /// Rows of a mechanism's joints whose bodies ranks a and b have (a == b: one rank alone).
 struct Shared {
@@ -55,17 +61,42 @@ DealtTree tree_of(std::span<const Shared> shared) {
   return partition::tree_of_ranks(std::move(ranks), links);
 }
 
-/// The lowest node above the parts of all these ranks.
-int node_above(const DealtTree& dealt, std::span<const int> ranks) {
-  const auto part_of = [&](int rank) {
-    return dealt.tree.n_parts() +
-           static_cast<int>(std::ranges::find(dealt.rank, rank) - dealt.rank.begin());
-  };
-  int node = part_of(ranks.front());
-  for (const int rank : ranks.subspan(1))
-    for (int other = part_of(rank); other != node;)
-      (other > node ? other : node) = PartTree::parent(std::max(other, node));
-  return node;
+/// Where ranks' parts stand in a tree.
+class PartsOfRanks {
+ public:
+  explicit PartsOfRanks(const DealtTree& dealt) {
+    for (std::size_t part = 0; part < dealt.rank.size(); ++part)
+      part_.emplace_back(dealt.rank[part], dealt.tree.n_parts() + narrow<int>(part));
+    std::ranges::sort(part_);
+  }
+
+  /// The lowest node above the parts of all these ranks.
+  int node_above(std::span<const int> ranks) const {
+    int node = part_of(ranks.front());
+    for (const int rank : ranks.subspan(1))
+      for (int other = part_of(rank); other != node;)
+        (other > node ? other : node) = PartTree::parent(std::max(other, node));
+    return node;
+  }
+
+ private:
+  /// The first of its parts: those behind it are empty.
+  int part_of(int rank) const {
+    return std::ranges::lower_bound(part_, std::pair(rank, 0))->second;
+  }
+
+  std::vector<std::pair<int, int>> part_;  ///< ranks and nodes, ascending
+};
+
+/// Rows of the largest separator. (A joint of more than two ranks counts where the first two meet,
+/// which may be below its node.)
+std::int64_t largest_separator(const DealtTree& dealt, const PartsOfRanks& parts,
+                               std::span<const Shared> shared) {
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(dealt.tree.n_parts()), 0);
+  for (const Shared& s : shared)
+    if (s.a != s.b)
+      rows[static_cast<std::size_t>(parts.node_above(std::array{s.a, s.b}))] += s.separating;
+  return std::ranges::max(rows);
 }
 
 }  // namespace
@@ -90,7 +121,8 @@ PlacedCut cut_between_ranks(const Communicator& comm, std::span<const JointEdge>
   merge(all);
 
   PlacedCut cut;
-  std::vector<std::int64_t> too_much;  // mechanisms, ascending
+  std::vector<PartsOfRanks> places_of;  // per tree
+  std::vector<std::int64_t> too_much;   // mechanisms, ascending
   for (std::size_t first = 0, last = 0; first < all.size(); first = last) {
     const std::int64_t component = all[first].component;
     std::int64_t separating = 0, rows = 0;
@@ -102,8 +134,16 @@ PlacedCut cut_between_ranks(const Communicator& comm, std::span<const JointEdge>
       too_much.push_back(component);
       continue;
     }
-    DealtTree tree = tree_of(std::span(all).subspan(first, last - first));
-    if (!tree.rank.empty()) cut.parts.push_back({component, std::move(tree)});
+    const std::span<const Shared> shared = std::span(all).subspan(first, last - first);
+    DealtTree tree = tree_of(shared);
+    if (tree.rank.empty()) continue;
+    PartsOfRanks parts(tree);
+    if (largest_separator(tree, parts, shared) > kMostOfSeparator) {
+      too_much.push_back(component);
+      continue;
+    }
+    cut.parts.push_back({component, std::move(tree)});
+    places_of.push_back(std::move(parts));
   }
 
   cut.node.assign(edges.size(), 0);
@@ -113,7 +153,8 @@ PlacedCut cut_between_ranks(const Communicator& comm, std::span<const JointEdge>
     const auto parts =
         std::ranges::lower_bound(cut.parts, component, {}, &MechanismParts::component);
     if (parts != cut.parts.end() && parts->component == component)
-      cut.node[j] = node_above(parts->tree, ranks_of(edges[j], owner[j]));
+      cut.node[j] = places_of[static_cast<std::size_t>(parts - cut.parts.begin())].node_above(
+          ranks_of(edges[j], owner[j]));
     else if (std::ranges::binary_search(too_much, component))
       cut.node[j] = PlacedCut::kNone;
   }
