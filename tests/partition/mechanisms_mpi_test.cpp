@@ -411,6 +411,29 @@ TEST(CutBetweenRanks, BodiesThatLieMixedAreNotCutThere) {
   for (const int node : placed.cut.node) EXPECT_EQ(node, comm.size() > 1 ? PlacedCut::kNone : 0);
 }
 
+TEST(CutBetweenRanks, AHubOfThousandsOfSpokesIsNotCutThereAndASmallOneIs) {
+  const Communicator comm = Communicator::world();
+  for (const GlobalId spokes : {100, 3000}) {
+    JointGraph wheel;  // separators have less than a sixth of the rows
+    const GlobalId hub = wheel.new_bodies(1);
+    for (GlobalId s = 0; s < spokes; ++s) {
+      const GlobalId first = wheel.new_bodies(6);
+      wheel.join({hub, first});
+      for (GlobalId k = 1; k < 6; ++k) wheel.join({first + k - 1, first + k});
+    }
+    const auto owner_of = [&](GlobalId body) {
+      return body == hub ? 0 : static_cast<int>((body - hub - 1) / 6 * comm.size() / spokes);
+    };
+
+    const Placed placed = placed_cut(comm, wheel, owner_of);
+
+    const bool large = spokes == 3000;
+    EXPECT_EQ(placed.cut.parts.size(), comm.size() > 1 && !large ? 1U : 0U);
+    for (const int node : placed.cut.node)
+      EXPECT_EQ(node == PlacedCut::kNone, comm.size() > 1 && large);
+  }
+}
+
 TEST(CutMechanisms, AMechanismThatSeparatorsWouldMakeUpStaysWhole) {
   const Communicator comm = Communicator::world();
   JointGraph star;

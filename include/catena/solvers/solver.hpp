@@ -82,12 +82,13 @@ struct JointReport {
   std::int64_t longest_chain = 0;                             ///< joints
   std::int64_t chain_joints = 0;                              ///< eliminated as chains
   std::int64_t sparse_joints = 0;                             ///< by the sparse direct factor
-  std::int64_t cut_joints = 0;  ///< of these: of mechanisms that all ranks eliminate
+  std::int64_t cut_joints = 0;  ///< of these: of mechanisms that several ranks eliminate
   std::string grouping;         ///< of the chains' elimination; "" without chains
   double regularisation = 0.0;  ///< largest epsilon: A_ii (1 + epsilon)
   double smallest_pivot = 1.0;  ///< over its row's A_ii: 1/condition to an order or so
   std::int64_t raised = 0;      ///< rows whose pivot had to be raised further
-  /// Factorisations of the bilateral rows; 0: the factors of the solve before stood. Of a step: of
+  /// Factorisations of the bilateral rows, without those of driven joints; 0: the factors of the
+  /// solve before stood. Of a step: of
   /// all its solves.
   int factorisations = 0;
   std::vector<RedundantJointRow> redundant;  ///< the first hundred
