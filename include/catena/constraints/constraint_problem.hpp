@@ -161,7 +161,8 @@ class MatrixNumber {
   MatrixNumber() = default;
   MatrixNumber(const MatrixNumber& /*other*/) {}
   MatrixNumber(MatrixNumber&& other) noexcept = default;
-  MatrixNumber& operator=(const MatrixNumber& /*other*/) {  // NOLINT(bugprone-unhandled-self-assignment)
+  MatrixNumber& operator=(
+      const MatrixNumber& /*other*/) {  // NOLINT(bugprone-unhandled-self-assignment)
     value_ = 0;
     return *this;
   }

@@ -93,8 +93,8 @@ std::int64_t most_above(const DealtTree& dealt, std::span<const std::pair<int, i
 }
 
 /// Rows of separators on top of each other that a mechanism of so many may have. A plane net has
-/// some sqrt(rows), a block rows^(2/3); where one body has many joints all of them may separate, and
-/// a cut by the graph, which leaves such a mechanism whole, costs less than their dense front.
+/// some sqrt(rows), a block rows^(2/3); where one body has many joints all of them may separate,
+/// and a cut by the graph, which leaves such a mechanism whole, costs less than their dense front.
 double bearable_above(std::int64_t rows) {
   return std::max(1000.0, std::pow(static_cast<double>(rows), 2.0 / 3.0));
 }
@@ -153,8 +153,7 @@ PlacedCut cut_between_ranks(const Communicator& comm, std::span<const JointEdge>
     const auto parts =
         std::ranges::lower_bound(cut.parts, component, {}, &MechanismParts::component);
     if (parts != cut.parts.end() && parts->component == component)
-      cut.node[j] =
-          node_above(part_of[parts - cut.parts.begin()], ranks_of(edges[j], owner[j]));
+      cut.node[j] = node_above(part_of[parts - cut.parts.begin()], ranks_of(edges[j], owner[j]));
     else if (std::ranges::binary_search(too_much, component))
       cut.node[j] = PlacedCut::kNone;
   }
