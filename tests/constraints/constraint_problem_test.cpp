@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 #include "support/hand_problems.hpp"
 
@@ -21,6 +22,20 @@ std::string message_of(const ConstraintProblem& problem) {
     return error.what();
   }
   return "";
+}
+
+TEST(ConstraintProblem, ACopyMayBeChangedOnItsOwnAndHasNoNumberOfItsMatrix) {
+  ConstraintProblem problem;
+  ++problem.joint_matrix;
+  ++problem.joint_matrix;
+  const ConstraintProblem copy = problem;
+  EXPECT_EQ(copy.joint_matrix.value(), 0);
+  ConstraintProblem other;
+  ++other.joint_matrix;
+  other = problem;
+  EXPECT_EQ(other.joint_matrix.value(), 0);
+  const ConstraintProblem moved = std::move(problem);
+  EXPECT_EQ(moved.joint_matrix.value(), 2);
 }
 
 TEST(ContactJacobian, GivesTheRelativeVelocityOfTheContactPoint) {

@@ -161,11 +161,7 @@ class MatrixNumber {
   MatrixNumber() = default;
   MatrixNumber(const MatrixNumber& /*other*/) {}
   MatrixNumber(MatrixNumber&& other) noexcept = default;
-  MatrixNumber& operator=(
-      const MatrixNumber& /*other*/) {  // NOLINT(bugprone-unhandled-self-assignment)
-    value_ = 0;
-    return *this;
-  }
+  MatrixNumber& operator=(const MatrixNumber& other) { return *this = MatrixNumber(other); }
   MatrixNumber& operator=(MatrixNumber&& other) noexcept = default;
   ~MatrixNumber() = default;
 
