@@ -24,18 +24,17 @@ std::string message_of(const ConstraintProblem& problem) {
   return "";
 }
 
-TEST(ConstraintProblem, ACopyMayBeChangedOnItsOwnAndHasNoNumberOfItsMatrix) {
-  ConstraintProblem problem;
-  ++problem.joint_matrix;
-  ++problem.joint_matrix;
-  const ConstraintProblem copy = problem;
-  EXPECT_EQ(copy.joint_matrix.value(), 0);
-  ConstraintProblem other;
-  ++other.joint_matrix;
-  other = problem;
-  EXPECT_EQ(other.joint_matrix.value(), 0);
-  const ConstraintProblem moved = std::move(problem);
-  EXPECT_EQ(moved.joint_matrix.value(), 2);
+TEST(MatrixNumber, CopiesWhichMayBeChangedOnTheirOwnStartAgain) {
+  MatrixNumber number, other;
+  ++number;
+  ++number;
+  ++other;
+  const MatrixNumber copy = number;
+  EXPECT_EQ(copy.value(), 0);
+  other = number;
+  EXPECT_EQ(other.value(), 0);
+  const MatrixNumber moved = std::move(number);
+  EXPECT_EQ(moved.value(), 2);
 }
 
 TEST(ContactJacobian, GivesTheRelativeVelocityOfTheContactPoint) {
