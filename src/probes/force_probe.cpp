@@ -28,11 +28,13 @@ class ForceProbe : public Probe {
   std::size_t n_sums() const override { return kSums; }
   bool needs_contacts() const override { return true; }
 
-  void add_contact(const ContactRecord& c, std::size_t, const StepView& step, Sums sums) override {
+  void add_contact(const ContactRecord& c, std::size_t k, const StepView& step,
+                   Sums sums) override {
     const bool on_a = acts(c.key.a, c.key.b), on_b = acts(c.key.b, c.key.a);
     if (on_a == on_b) return;  // neither, or within the group
     const double sign = on_b ? 1.0 : -1.0;
-    Vec3 point = c.point;
+    const ContactArms arms = step.stepper.contact_arms(k);
+    Vec3 point = on_b ? arms.point_b : arms.point_a;
     // where b is, not its image
     if (on_b && image_of(c.key) != kNoImage) point -= step.box_before.shift(image_of(c.key));
     add_to(sums, kContact, sign * c.impulse);

@@ -82,7 +82,7 @@ class RegionProbe : public Probe {
         continue;
       if (new_pair) counts_[body] += 1.0;
       const Vec3& arm = b ? arms.arm_b : arms.arm_a;
-      Vec3 centre = c.point - arm;
+      Vec3 centre = (b ? arms.point_b : arms.point_a) - arm;
       if (b && image_of(c.key) != kNoImage) centre -= step.box_before.shift(image_of(c.key));
       const std::size_t region = region_of(centre);
       if (region == regions_.size()) continue;

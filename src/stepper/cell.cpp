@@ -27,9 +27,8 @@ void stir(const Bodies& bodies, const PeriodicBox& box, const Vec3& rates, State
 
 }  // namespace
 
-void CellSums::add_contact(const RigidContact& rows, const Vec3& impulse,
+void CellSums::add_contact(const RigidContact& rows, const Vec3& branch, const Vec3& impulse,
                            const std::array<double, 2>& compliance, double diagonal, double h) {
-  const Vec3 branch = rows.arm_a - rows.arm_b;
   const auto response = [&](double sigma) { return 1.0 / (h * (sigma > 0.0 ? sigma : diagonal)); };
   const auto elastic = [&](double eps) { return eps > 0.0 ? h / eps : 0.0; };
   const double normal = response(rows.compliance), tangent = response(rows.tangent_compliance);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <tuple>
 
 #include "catena/base/fetch.hpp"
 #include "catena/base/release.hpp"
@@ -16,6 +17,12 @@
 namespace catena {
 
 namespace {
+
+/// How far from a contact's point its impulse acts on each body, along the normal, m (close_gap).
+double surface_shift(double gap, const ProblemBodies& bodies, const RigidContact& rows) {
+  const bool closed = bodies.is_prescribed(rows.body_a) || bodies.is_prescribed(rows.body_b);
+  return closed && gap > 0.0 ? 0.5 * gap : 0.0;
+}
 
 /// A contact's identity but for the periodic image, which changes where a body is wrapped; in the
 /// same order.
@@ -141,7 +148,9 @@ void StepContacts::note_gap(const Contact& contact, std::size_t k, const LocalBo
   const double radius = stretches_.smaller_radius(contact, local);
   if (!(contact.gap > kFarContact * radius)) return;
   const double a = local.twist(contact.body_a).v.norm(), b = local.twist(contact.body_b).v.norm();
-  Far far{contact.gap, radius, std::max(a, b), {contact.key.a, contact.key.b}};
+  // spin and gravity, too, may have closed it
+  const double speed = std::max({a, b, contact.gap / step_});
+  Far far{contact.gap, radius, speed, {contact.key.a, contact.key.b}};
   if (b > a) std::swap(far.bodies[0], far.bodies[1]);
   far_.emplace_back(k, far);
 }
@@ -150,7 +159,9 @@ StepContacts::Far StepContacts::farthest(const ConstraintProblem& problem,
                                          std::span<const double> impulses) const {
   Far farthest;
   for (const auto& [k, far] : far_)
-    if (far.gap > farthest.gap && impulses[first_row(contacts_[k], problem)] > 0.0) farthest = far;
+    if (std::tuple(-far.gap, far.bodies) < std::tuple(-farthest.gap, farthest.bodies) &&
+        impulses[first_row(contacts_[k], problem)] > 0.0)
+      farthest = far;
   return farthest;
 }
 
@@ -411,8 +422,18 @@ void StepContacts::add_to_cell(const ConstraintProblem& problem, std::span<const
     if (is_zero(lambda)) continue;
     const Vec3 impulse = force_of(kept, rows, problem.blocks, lambda).impulse;
     const std::array<double, 2> compliance = {kept.given.normal, kept.given.tangent};
-    sums.add_contact(rows, impulse, compliance, contact_mobility(problem.bodies, rows)[0], step_);
+    const double apart = 2.0 * surface_shift(kept.gap, problem.bodies, rows);
+    const Vec3 branch = rows.arm_a - rows.arm_b + apart * rows.normal;
+    sums.add_contact(rows, branch, impulse, compliance, contact_mobility(problem.bodies, rows)[0],
+                     step_);
   }
+}
+
+ContactArms StepContacts::arms(std::size_t k, const ConstraintProblem& problem) const {
+  const KeptContact& kept = contacts_[k];
+  const RigidContact& rows = rigid_rows(kept, problem);
+  const Vec3 shift = surface_shift(kept.gap, problem.bodies, rows) * rows.normal;
+  return {rows.body_a, rows.body_b, rows.arm_a, rows.arm_b, kept.point - shift, kept.point + shift};
 }
 
 ContactRecord StepContacts::record(std::size_t k, const ConstraintProblem& problem,

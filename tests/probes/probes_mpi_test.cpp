@@ -51,6 +51,26 @@ TEST(ForceProbe, OnFloorAndWallsIsWeightAndChangeOfMomentum) {
   EXPECT_LT(run("all.force_z_mean"), run("all.force_z_max"));
 }
 
+TEST(ForceProbe, TorqueAcrossAGapToWhatIsFixedIsWhatTurnsTheBall) {
+  ProbeRun run(kMaterial +
+               "gravity: [0, 0, 0]\n"
+               "bodies:\n"
+               "  - {name: floor, material: m, shape: {plane: {}}}\n"
+               "  - {name: ball, material: m, shape: {sphere: {radius: 0.1}}, position: [0, 0, "
+               "0.108], velocity: [20, 0, -10]}\n"
+               "time: {step: 1 ms, end: 1}\n"
+               "probes:\n"
+               "  - {name: hit, type: force, on: ball, about: [0, 0, 0.108]}\n"
+               "  - {name: ball, type: body, body: ball}\n");
+
+  run.steps(1);
+
+  const double inertia = 0.4 * 4000.0 / 3.0 * std::numbers::pi * 1e-3 * 0.01;
+  const Vec3 turn = 1e-3 * run.vector("hit.torque");
+  EXPECT_GT(turn.norm(), 0.1);
+  EXPECT_LT((inertia * run.vector("ball.angular_velocity") - turn).norm(), 1e-9 * turn.norm());
+}
+
 TEST(ForceProbe, TorqueIsTheChangeOfAngularMomentum) {
   // a ball hits a floating slab, whose momenta change by what the probe says
   ProbeRun run(kMaterial +

@@ -75,7 +75,7 @@ struct RigidContact {
   Index body_b = kNoIndex;
   Vec3 normal;                           ///< unit, from a to b
   Vec3 tangent;                          ///< t1
-  Vec3 arm_a, arm_b;                     ///< r: from the centre of mass to the point, world, m
+  Vec3 arm_a, arm_b;                     ///< r: from the centre of mass to where it acts, world, m
   double bias = 0.0;                     ///< b of the normal row in w = u + Sigma lambda + b, m/s
   double friction = 0.0;                 ///< mu
   std::array<double, 2> tangent_bias{};  ///< b of the tangents' rows, m/s

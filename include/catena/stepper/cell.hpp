@@ -33,9 +33,10 @@ class CellSums {
  public:
   explicit CellSums(bool exact) { sums_.fill(Sum(exact)); }
 
-  /// A loaded contact; `impulse` on b in the world frame, N s. `compliance`: eps of normal and
-  /// tangents, m/N; `diagonal`: in place of compliances of rows that are 0, 1/kg.
-  void add_contact(const RigidContact& rows, const Vec3& impulse,
+  /// A loaded contact; `branch` from a's centre to b's, m, and `impulse` on b, N s, in the world
+  /// frame. `compliance`: eps of normal and tangents, m/N; `diagonal`: in place of compliances of
+  /// rows that are 0, 1/kg.
+  void add_contact(const RigidContact& rows, const Vec3& branch, const Vec3& impulse,
                    const std::array<double, 2>& compliance, double diagonal, double h);
   /// A dynamic body with the velocity c + const.
   void add_body(double mass, const Vec3& c);

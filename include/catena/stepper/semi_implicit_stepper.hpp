@@ -73,10 +73,7 @@ class SemiImplicitStepper : public TimeStepper {
   ContactRecord contact(std::size_t k) const override {
     return contacts_.record(k, *problem_, impulses_);
   }
-  ContactArms contact_arms(std::size_t k) const override {
-    const RigidContact& rows = contacts_.rows(k, *problem_);
-    return {rows.body_a, rows.body_b, rows.arm_a, rows.arm_b};
-  }
+  ContactArms contact_arms(std::size_t k) const override { return contacts_.arms(k, *problem_); }
   JointReaction joint_reaction(std::size_t j) const override;
   std::array<double, 3> joint_coordinates(const Bodies& bodies, const State& state,
                                           std::size_t j) const override {

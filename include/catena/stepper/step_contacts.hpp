@@ -43,7 +43,7 @@ class StepContacts {
   struct Overlaps {
     double deepest = 0.0;  ///< m; 0: there is none
     double largest = 0.0;  ///< of the smaller body's radius (equivalent_radius)
-    double borne = 0.0;    ///< the same without what is left of overlaps of the start
+    double borne = 0.0;    ///< the same without what is left of overlaps of the start (rigid: with)
     ContactKey key;        ///< of that one
     Sum sum = Sum();       ///< of the same measure
     std::int64_t count = 0;
@@ -64,7 +64,7 @@ class StepContacts {
   /// one's radius, m; 0: there is none.
   struct Far {
     double gap = 0.0, radius = 0.0;  ///< m
-    double speed = 0.0;              ///< of the faster body before the step, m/s
+    double speed = 0.0;              ///< of the faster body, or what closes the gap, m/s
     std::array<GlobalId, 2> bodies = {kNoBody, kNoBody};  ///< the faster one first
   };
   /// Local. That with the largest gap.
@@ -111,10 +111,8 @@ class StepContacts {
   /// Local. Contact k with what `impulses` do.
   ContactRecord record(std::size_t k, const ConstraintProblem& problem,
                        std::span<const double> impulses) const;
-  /// Local. The rows of contact k.
-  const RigidContact& rows(std::size_t k, const ConstraintProblem& problem) const {
-    return rigid_rows(contacts_[k], problem);
-  }
+  /// Local. Where the impulse of contact k acted on its bodies.
+  ContactArms arms(std::size_t k, const ConstraintProblem& problem) const;
 
  private:
   RigidContact rows_of(const Contact& contact, const PairMaterial& pair,

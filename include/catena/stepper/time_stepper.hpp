@@ -32,11 +32,14 @@ struct JointReaction {
   Vec3 impulse_on_third = Vec3::Zero(), couple_on_third = Vec3::Zero();
 };
 
-/// Which local bodies a contact is between, and where its point was from their centres at the
-/// step's start, m, world frame; b is taken in the image in which they touch.
+/// Which local bodies a contact is between, and where its impulse acted on each, m, world frame:
+/// the places and the arms to them from the bodies' centres at the step's start. The places are the
+/// contact's point, or, where one body is fixed or prescribed and there was a gap, the bodies' own
+/// surfaces. b is taken in the image in which they touch.
 struct ContactArms {
   Index a = kNoIndex, b = kNoIndex;
   Vec3 arm_a = Vec3::Zero(), arm_b = Vec3::Zero();
+  Vec3 point_a = Vec3::Zero(), point_b = Vec3::Zero();
 };
 
 /// Stages of a step in their order. Stepper natural makes its sub-steps in advance_poses, but for

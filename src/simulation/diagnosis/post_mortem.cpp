@@ -322,7 +322,7 @@ class Examination {
     return "the largest part is what joint " + joint_name(model_, c.cause_a) +
            " asks for by its motor, limit or misfit" +
            (drives_beyond_limits(c.cause_a)
-                ? ": its motor, which has no bound, drives it beyond its limits; give it a "
+                ? ": its motor has no bound; if it drives it beyond its limits, give it a "
                   "motor.max_force, at which it stalls there, or a target within them"
                 : "");
   }

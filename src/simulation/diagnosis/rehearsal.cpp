@@ -54,8 +54,10 @@ std::vector<std::string> rehearse(const Communicator& comm, const CaseSettings& 
       simulation.step();
     } catch (const BlowUp& blow_up) {
       const std::string what = blow_up.what();
-      throw BlowUp(blow_up.found(),
-                   examine_step(simulation, &what, TrialTime::on_the_way).advice.text);
+      const std::string advice = examine_step(simulation, &what, TrialTime::on_the_way).advice.text;
+      // a remedy of its own is told first
+      const bool own = blow_up.fix() != BlowUp("").fix();
+      throw BlowUp(blow_up.found(), own ? blow_up.fix() + "; " + advice : advice);
     }
     refuse_unused_options(comm, settings);
   }
