@@ -15,6 +15,8 @@
 
 namespace catena {
 
+struct ContactArms;
+
 /// Rows of this rank's contacts in the problem, and what becomes of their impulses.
 ///
 /// On its way a contact has five forms: point of the narrow phase (ContactPoint), contact of the
