@@ -88,8 +88,7 @@ struct JointReport {
   double smallest_pivot = 1.0;  ///< over its row's A_ii: 1/condition to an order or so
   std::int64_t raised = 0;      ///< rows whose pivot had to be raised further
   /// Factorisations of the bilateral rows, without those of driven joints; 0: the factors of the
-  /// solve before stood. Of a step: of
-  /// all its solves.
+  /// solve before stood. Of a step: of all its solves.
   int factorisations = 0;
   std::vector<RedundantJointRow> redundant;  ///< the first hundred
   std::int64_t own_rows = -1;  ///< that this rank eliminates; -1: no joints are eliminated
