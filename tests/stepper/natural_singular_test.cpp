@@ -137,6 +137,14 @@ TEST(NaturalSingular, ErrorControlPassesPositionsInLine) {
   for (const int n : {17, 40}) EXPECT_LT(run_four_bars(n, 5e-3, 20.0, "scheme: dop853").off, 1e-6);
 }
 
+/// Long rows are soft in line, too, where they have lost a rank.
+TEST(NaturalSingular, ErrorControlTakesAStepOfALongRowThatEndsInLine) {
+  const double in_line = first_in_line(40), h = in_line / 72.0;
+  const Passage out = run_four_bars(40, h, in_line + 4.0 * h, "scheme: dop853");
+  EXPECT_LT(out.off, 1e-8);
+  EXPECT_EQ(out.passed, 1);
+}
+
 // ---- a kite, whose two branches cross where it is folded: a frame of 2 m, crank and coupler of
 // 1 m, rocker of 2 m. On the branch that is no mere turn of crank and coupler together the rocker's
 // end is the mirror image of the crank's pivot in the line from the rocker's pivot to the crank's

@@ -29,6 +29,10 @@ constexpr double kSoft = 30.0, kChanges = 1.1;
 /// along it), or falls to a part kLost of the sub-step's: multipliers leave out what has lost its
 /// rank for good. Softness to find at places beside it, per row.
 constexpr double kSingular = 3e4, kAbove = 100.0, kLost = 0.1, kBeside = 3e3;
+/// The least softness of a sub-step's start, middle and end is at least this part of the second
+/// least, wherever the position lies, as it goes as the inverse square of the distance, unless that
+/// place has lost the rank.
+constexpr double kOutside = 0.05;
 constexpr std::uint64_t kSeed = 22;
 
 }  // namespace
@@ -88,12 +92,11 @@ NaturalSoftness NaturalStepper::Impl::softness() {
   return {over_all, joint == kLast ? kNoBody : joint};
 }
 
-/// Collective, after factor() at a usual stage.
-void NaturalStepper::Impl::note_softness() {
+/// Collective, after factor() at the usual stage half way through the sub-step, or at its end.
+void NaturalStepper::Impl::note_softness(bool at_end) {
   const NaturalSoftness now = softness();
   if (now.value > softest.value) softest = now;
-  least_soft = std::min(least_soft, now.value);
-  if (now.value > kSoft) usual_softness = std::min(usual_softness, now.value);
+  softness_of[at_end ? 1 : 0] = now.value;
   scaled_before.resize(scaled.size(), 0.0);
   Sum product(problem.ordered);
   for (std::size_t r = 0; r < scaled.size(); ++r) product += scaled[r] * scaled_before[r];
@@ -101,10 +104,23 @@ void NaturalStepper::Impl::note_softness() {
   scaled_before = scaled;
 }
 
+/// Collective, before the first of careful stages. How soft rows are where the sub-step is farthest
+/// from the position: the least of its start, middle and end, unless that place lies in the
+/// position and has lost the rank: long mechanisms stay soft without it, but fall below kOutside.
+void NaturalStepper::Impl::find_usual_softness() {
+  place_bodies(time, stages.y);
+  set_rows(time);
+  factor();
+  std::array<double, 3> found = {softness().value, softness_of[0], softness_of[1]};
+  std::sort(found.begin(), found.end());
+  usual_softness = found[0] < kOutside * found[1] ? found[1] : found[0];
+}
+
 /// Whether the softness of the sub-step's stages is that of rows which lose a rank: it changes, or
 /// the multipliers turn, as sigma does where the position lies half way between two stages.
 bool NaturalStepper::Impl::comes_near_singular() const {
-  return softest.value > kSoft && (softest.value > kChanges * least_soft || turned);
+  return softest.value > kSoft &&
+         (softest.value > kChanges * std::min(softness_of[0], softness_of[1]) || turned);
 }
 
 /// Whether the whole of a careful sub-step lies as near to a singular position as places are taken
@@ -195,11 +211,11 @@ void NaturalStepper::Impl::evaluate_across(double t, std::span<const double> sta
       reaction(impulses.size(), 0.0), hold(impulses.size(), 0.0);
   std::vector<Twist> twist(on.twist.size());
   std::vector<Powers> power(stages.power[i].size());
-  // usual stages are about half a sub-step away, which is far enough, and softness falls as the
+  // half a sub-step is far enough, and softness, which is usual at its farther end, falls as the
   // square of the distance
-  const double beside_by =
-      0.5 * dt *
-      std::min(1.0, std::sqrt(usual_softness / (kBeside * static_cast<double>(all_rows))));
+  const double farther = std::max(t - time, time + dt - t);
+  const double beside_by = std::min(
+      0.5 * dt, farther * std::sqrt(usual_softness / (kBeside * static_cast<double>(all_rows))));
   for (std::size_t n = 0; n < kWay.size(); ++n) {
     const double way = beside_by * kWay[n], weight = kWeight[n];
     std::copy(state.begin(), state.end(), beside.begin());

@@ -367,8 +367,9 @@ void NaturalStepper::Impl::stage(std::size_t i) {
   if (i > 0) {
     set_rows(t);
     factor();
-    if (has_rows && (i == 1 || i + 1 == tableau.stages())) {
-      note_softness();
+    const bool at_end = i + 1 == tableau.stages();
+    if (has_rows && (i == tableau.middle() || at_end)) {
+      note_softness(at_end);
       place_prescribed(t);
     }
     set_free_velocities(state);
@@ -463,10 +464,10 @@ void NaturalStepper::Impl::take_stages(double length) {
   softest = peak = {};
   scaled_before.clear();
   turned = false;
-  least_soft = usual_softness = std::numeric_limits<double>::infinity();
   const auto take = [&](bool carefully) {
     careful = carefully;
     begin(length);
+    if (carefully) find_usual_softness();
     for (std::size_t i = 0; i < tableau.stages(); ++i) stage(i);
   };
   take(false);

@@ -191,7 +191,8 @@ struct NaturalStepper::Impl {
   template <class SetFree>
   void set_at_rest(const SetFree& set_free_of);
   NaturalSoftness softness();
-  void note_softness();
+  void note_softness(bool at_end);
+  void find_usual_softness();
   bool is_all_singular() const;
   bool comes_near_singular() const;
   void to_joints(double t);
@@ -235,16 +236,17 @@ struct NaturalStepper::Impl {
   std::vector<Index> row;            ///< first of each joint; one more at the end
   bool driven = false;               ///< prescribed bodies or drivers act on joints here
 
-  double time = 0.0, dt = 0.0;                    ///< of the sub-step
-  bool careful = false;                           ///< its stages are those of natural_singular.cpp
-  bool has_rows = false;                          ///< any rank has joints' rows
-  std::int64_t all_rows = 0;                      ///< of all ranks
-  NaturalSoftness softest;                        ///< of its usual stages
-  double least_soft = 0.0, usual_softness = 0.0;  ///< the latter without lost ranks
-  std::vector<double> scaled, scaled_before;      ///< multipliers of the last two, sqrt(N_rr) x_r
-  std::vector<double> asked;                      ///< right-hand sides, while it is found
-  bool turned = false;                            ///< two of them point away from each other
-  NaturalSoftness peak;                           ///< of its careful stages, and when, s
+  double time = 0.0, dt = 0.0;                ///< of the sub-step
+  bool careful = false;                       ///< its stages are those of natural_singular.cpp
+  bool has_rows = false;                      ///< any rank has joints' rows
+  std::int64_t all_rows = 0;                  ///< of all ranks
+  NaturalSoftness softest;                    ///< of its usual stages
+  std::array<double, 2> softness_of{};        ///< half way through and at the end
+  double usual_softness = 0.0;                ///< least of the sub-step, without lost ranks
+  std::vector<double> scaled, scaled_before;  ///< multipliers of the last two, sqrt(N_rr) x_r
+  std::vector<double> asked;                  ///< right-hand sides, while it is found
+  bool turned = false;                        ///< two of them point away from each other
+  NaturalSoftness peak;                       ///< of its careful stages, and when, s
   double peak_time = 0.0;
   NaturalStages stages;
   NaturalSums sums;

@@ -1,6 +1,9 @@
 // Tableaus of explicit Runge-Kutta methods.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <vector>
 
 namespace catena {
@@ -12,6 +15,11 @@ struct Tableau {
   /// Weights of the error estimates of lower order; empty: none.
   std::vector<double> fifth, third;
   std::size_t stages() const { return b.size(); }
+  /// The stage nearest to half way through the step, the first of equals.
+  std::size_t middle() const {
+    return std::ranges::min_element(c, {}, [](double at) { return std::abs(at - 0.5); }) -
+           c.begin();
+  }
 };
 
 /// The classical method of order 4.
