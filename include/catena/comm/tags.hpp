@@ -54,6 +54,8 @@ enum class Tag : int {
   chain_gathered_backward,
   across_jacobians,
   across_values,
+  across_root_masses,
+  across_root_velocities,
   across_updates,
   across_forward,
   across_backward,

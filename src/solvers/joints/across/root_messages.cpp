@@ -31,9 +31,8 @@ RootMessages::RootMessages(const Communicator& comm, std::span<const GlobalId> r
     asked_.push_back(std::move(asked[r]));
     wanted_.push_back(std::move(from[r]));
   }
-  // they are under way while no guests are
-  masses_.emplace(comm, masses, Tag::across_jacobians);
-  velocities_.emplace(comm, velocities, Tag::across_values);
+  masses_.emplace(comm, masses, Tag::across_root_masses);
+  velocities_.emplace(comm, velocities, Tag::across_root_velocities);
 }
 
 }  // namespace catena
