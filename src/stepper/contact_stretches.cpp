@@ -92,7 +92,7 @@ void ContactStretches::fill_rows(const Contact& contact, const LocalBodies& loca
         !bodies.is_prescribed(rows.body_b)) {
       // tangents' arms to the middle of a wide gap are longer than any of a touch
       RigidContact touching = rows;
-      close_gap(contact.gap, touching);
+      shift_arms(0.5 * contact.gap, touching);
       now.mean_mobility = mean_mobility(contact_mobility(bodies, touching));
     }
   }

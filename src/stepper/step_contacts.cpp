@@ -18,12 +18,6 @@ namespace catena {
 
 namespace {
 
-/// How far from a contact's point its impulse acts on each body, along the normal, m (close_gap).
-double surface_shift(double gap, const ProblemBodies& bodies, const RigidContact& rows) {
-  const bool closed = bodies.is_prescribed(rows.body_a) || bodies.is_prescribed(rows.body_b);
-  return closed && gap > 0.0 ? 0.5 * gap : 0.0;
-}
-
 /// A contact's identity but for the periodic image, which changes where a body is wrapped; in the
 /// same order.
 ContactKey without_image(ContactKey key) {
@@ -193,7 +187,7 @@ std::vector<double> StepContacts::stretches(const ConstraintProblem& problem) co
 }
 
 RigidContact StepContacts::rows_of(const Contact& contact, const PairMaterial& pair,
-                                   const LocalBodies& local) const {
+                                   const LocalBodies& local, const ProblemBodies& bodies) const {
   Vec3 p_b = local.state[contact.body_b].pose.p;
   Twist twist_b = local.twist(contact.body_b);
   if (const int image = image_of(contact.key); image != kNoImage) {
@@ -205,10 +199,7 @@ RigidContact StepContacts::rows_of(const Contact& contact, const PairMaterial& p
                           ? make_contact_rows(contact, p_a, p_b, local.twist(contact.body_a),
                                               twist_b, pair, kind_, step_, model_.contact)
                           : place_contact_rows(contact, p_a, p_b, pair, step_, model_.contact);
-  const auto prescribed = [&](Index body) {
-    return local.constants[body].kind != BodyKind::dynamic;
-  };
-  if (prescribed(contact.body_a) || prescribed(contact.body_b)) close_gap(contact.gap, rows);
+  shift_arms(surface_shift(contact.gap, bodies, rows), rows);
   if (model_.planar) make_planar(rows);
   return rows;
 }
@@ -256,7 +247,7 @@ void StepContacts::make_rows(const ContactSet& set, const State& state, double o
     const BodyConstants &a = local.constants[c.body_a], &b = local.constants[c.body_b];
     const PairMaterial& pair =
         one_pair ? model_.materials.pair(0, 0) : model_.materials.pair(a.material, b.material);
-    RigidContact rows = rows_of(c, pair, local);
+    RigidContact rows = rows_of(c, pair, local, problem.bodies);
     if (drifts) kept.drift = drift_of(c, rows, local);
     if (!stretches_.rigid()) {
       stretches_.fill_rows(c, local, pair, state, own_step, problem.bodies, kept, rows);

@@ -51,12 +51,19 @@ RigidContact make_contact_rows(const Contact& contact, const Vec3& p_a, const Ve
                                const PairMaterial& material, StepperKind kind, double step,
                                const ContactParameters& parameters);
 
-/// Arms to where each body's own surface is, instead of to the point halfway across the gap:
-/// friction acts once bodies touch. Where both are free this would not keep angular momentum.
-inline void close_gap(double gap, RigidContact& rows) {
-  if (!(gap > 0.0)) return;
-  rows.arm_a -= 0.5 * gap * rows.normal;
-  rows.arm_b += 0.5 * gap * rows.normal;
+/// How far from a contact's point, which is halfway across its gap, the impulse acts on each body,
+/// m: on A by so much against the normal, on B along it. Where one body is prescribed it acts on
+/// the bodies' own surfaces, since friction acts once they touch; where both are free at the point
+/// itself, as angular momentum would else not be kept.
+inline double surface_shift(double gap, const ProblemBodies& bodies, const RigidContact& rows) {
+  const bool held = bodies.is_prescribed(rows.body_a) || bodies.is_prescribed(rows.body_b);
+  return held && gap > 0.0 ? 0.5 * gap : 0.0;
+}
+
+/// Moves the points that the arms reach by `shift` (m) as surface_shift() says.
+inline void shift_arms(double shift, RigidContact& rows) {
+  rows.arm_a -= shift * rows.normal;
+  rows.arm_b += shift * rows.normal;
 }
 
 /// Motion in the x-z plane: takes y from the arms and turns t1 into the plane (t1 = e_y x n, so
