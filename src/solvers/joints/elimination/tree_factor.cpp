@@ -106,24 +106,38 @@ Rows6<M> times_inverse_mass(const Eigen::Map<const Rows6<M>>& g, const ProblemBo
   return product;
 }
 
+/// X = L^-1 X, row by row.
+template <int M, class Rows>
+void lower_solve_rows(const double* l, Rows& x) {
+  for (int i = 0; i < M; ++i) {
+    Eigen::Matrix<double, 1, 6> s = x.row(i);
+    for (int k = 0; k < i; ++k) s -= l[i + M * k] * x.row(k);
+    x.row(i) = s * l[i + M * i];
+  }
+}
+
 /// Multiply-adds of factor_joint.
-std::int64_t joint_flops(std::int64_t m, bool child) {
-  return (child ? 2 : 1) * (36 * m + 3 * m * (m + 1)) + m * m * m / 6 + 3 * m * m + 36 * m;
+std::int64_t joint_flops(std::int64_t m, bool child, bool on_path) {
+  const std::int64_t own =
+      (child ? 2 : 1) * (36 * m + 3 * m * (m + 1)) + m * m * m / 6 + 3 * m * m + 36 * m;
+  return on_path ? own + 36 * m + 3 * m * m + 57 * m : own;
 }
 
 }  // namespace
 
 TreeFactor::TreeFactor(const MechanismRows& structure, std::span<const char> in_forest,
-                       std::span<const Index> roots) {
+                       std::span<const TreeRoots> roots)
+    : given_(roots.begin(), roots.end()) {
   pivot_.assign(structure.blocks.n_rows(), 1.0);
-  order(structure, in_forest, roots);
+  order(structure, in_forest);
   w_.resize(structure.bodies.size());
   u_.resize(structure.bodies.size());
   Offset size = 0;
   for (Joint& joint : joints_) {
     joint.data = size;
-    size += (6 + joint.rows) * joint.rows;
-    flops_ += joint_flops(joint.rows, joint.child != kNoIndex);
+    const bool on_path = joint.path != kNoIndex;
+    size += ((on_path ? 12 : 6) + joint.rows) * joint.rows;
+    flops_ += joint_flops(joint.rows, joint.child != kNoIndex, on_path);
   }
   data_.resize(size);
 }
@@ -148,12 +162,15 @@ void TreeFactor::list_blocks_of_bodies(const MechanismRows& structure,
   each([&](Index k, std::size_t b) { block_of_body_[next[b]++] = k; });
 }
 
-void TreeFactor::order(const MechanismRows& structure, std::span<const char> in_forest,
-                       std::span<const Index> roots) {
+void TreeFactor::order(const MechanismRows& structure, std::span<const char> in_forest) {
   const GeneralBlocks& blocks = structure.blocks;
   list_blocks_of_bodies(structure, in_forest);
   std::vector<char> done(blocks.size(), 0), met(structure.bodies.size(), 0);
-  for (const Index root : roots) visit(structure, root, done, met);
+  for (const TreeRoots& roots : given_) {
+    roots_.push_back(roots.last);
+    if (roots.first != kNoIndex) roots_.push_back(roots.first);
+    visit(structure, roots.last, done, met);
+  }
   for (Index k = 0; k < blocks.size(); ++k) {
     if (done[k] != 0 || !(in_forest.empty() || in_forest[k] != 0)) continue;
     const Index n_bodies = blocks.body_begin[k + 1] - blocks.body_begin[k];
@@ -161,7 +178,9 @@ void TreeFactor::order(const MechanismRows& structure, std::span<const char> in_
     CATENA_CHECK(n_bodies >= 1 && n_bodies <= 2 && rows >= 1 && rows <= 6,
                  "a forest's blocks have 1 to 6 rows and one or two bodies");
     const Index root = blocks.body[blocks.body_begin[k]];
-    if (met[root] == 0) visit(structure, root, done, met);
+    if (met[root] != 0) continue;
+    roots_.push_back(root);
+    visit(structure, root, done, met);
   }
   block_begin_ = {};
   block_of_body_ = {};
@@ -180,7 +199,6 @@ void TreeFactor::visit(const MechanismRows& structure, Index root, std::span<cha
     met[body] = 1;
     stack.push_back(body);
   };
-  roots_.push_back(root);
   enter(root);
   while (!stack.empty()) {
     const Index body = stack.back();
@@ -193,7 +211,7 @@ void TreeFactor::visit(const MechanismRows& structure, Index root, std::span<cha
       const Index of_parent = blocks.body[first] == body ? first : first + 1;
       Joint joint{};
       joint.parent = body;
-      joint.child = kNoIndex;
+      joint.child = joint.path = kNoIndex;
       joint.g_p = blocks.jacobian_begin[of_parent];
       joint.row = blocks.row_begin[k];
       joint.rows = narrow<std::int16_t>(blocks.rows(k));
@@ -208,28 +226,54 @@ void TreeFactor::visit(const MechanismRows& structure, Index root, std::span<cha
   }
 }
 
-/// Every joint after those below it; of those that may be next the one with the largest row.
+/// `above`: per body the joint whose child it is.
+void TreeFactor::mark_paths(std::span<const Index> above) {
+  for (const TreeRoots& roots : given_) {
+    path_of_.push_back(roots.first == kNoIndex ? kNoIndex : to_index(paths_.size()));
+    if (roots.first == kNoIndex) continue;
+    for (Index b = roots.first; b != roots.last;) {
+      CATENA_CHECK(above[b] != kNoIndex, "two roots of a tree are of the same one");
+      Joint& joint = joints_[above[b]];
+      joint.path = path_of_.back();
+      b = joint.parent;
+    }
+    paths_.push_back({roots, {}, {}, {}});
+  }
+}
+
+/// Every joint after those below it; of those that may be next the one with the largest row. Paths
+/// come last, so that nothing else is coupled to their first roots.
 void TreeFactor::sort_from_leaves(Index n_bodies) {
   std::vector<Index> below(n_bodies, 0), above(n_bodies, kNoIndex);  // joints of a body
   for (std::size_t j = 0; j < joints_.size(); ++j) {
     ++below[joints_[j].parent];
     if (joints_[j].child != kNoIndex) above[joints_[j].child] = to_index(j);
   }
+  mark_paths(above);
   const auto later = [&](Index a, Index b) { return joints_[a].row < joints_[b].row; };
   std::priority_queue next(later, std::vector<Index>{});
-  for (std::size_t j = 0; j < joints_.size(); ++j)
-    if (joints_[j].child == kNoIndex || below[joints_[j].child] == 0) next.push(to_index(j));
+  const auto may_be_next = [&](Index j) { return joints_[j].path == kNoIndex; };
+  for (Index j = 0; j < std::ssize(joints_); ++j)
+    if (may_be_next(j) && (joints_[j].child == kNoIndex || below[joints_[j].child] == 0))
+      next.push(j);
   std::vector<Joint> sorted;
   sorted.reserve(joints_.size());
   std::vector<char> changed(n_bodies, 0);
-  while (!next.empty()) {
-    Joint& joint = sorted.emplace_back(joints_[next.top()]);
-    next.pop();
+  const auto append = [&](Index j) {
+    Joint& joint = sorted.emplace_back(joints_[j]);
     joint.leaf = joint.child != kNoIndex && changed[joint.child] == 0;
     joint.first_at_parent = std::exchange(changed[joint.parent], 1) == 0;
-    if (--below[joint.parent] == 0 && above[joint.parent] != kNoIndex)
-      next.push(above[joint.parent]);
+  };
+  while (!next.empty()) {
+    const Index j = next.top(), parent = joints_[j].parent;
+    next.pop();
+    append(j);
+    if (--below[parent] == 0 && above[parent] != kNoIndex && may_be_next(above[parent]))
+      next.push(above[parent]);
   }
+  for (const Path& path : paths_)
+    for (Index b = path.ends.first; b != path.ends.last; b = joints_[above[b]].parent)
+      append(above[b]);
   joints_ = std::move(sorted);
 }
 
@@ -247,11 +291,11 @@ void TreeFactor::factor_joint(const Joint& joint, const MechanismRows& joints,
     p = g_p * w_p;
   }
   Eigen::Matrix<double, M, M> t = p.lazyProduct(g_p.transpose());
+  Rows6<M> c;
   if (joint.child != kNoIndex) {
     const Eigen::Map<const Rows6<M>> g_c(jacobian_ + joint.g_c);
     const Eigen::Map<const Square6> w_c(w_[joint.child].data());
-    const Rows6<M> c =
-        joint.leaf ? times_inverse_mass<M>(g_c, joints.bodies, joint.child) : Rows6<M>(g_c * w_c);
+    c = joint.leaf ? times_inverse_mass<M>(g_c, joints.bodies, joint.child) : Rows6<M>(g_c * w_c);
     t += c.lazyProduct(g_c.transpose());
   }
   for (int i = 0; i < M; ++i) {
@@ -260,14 +304,32 @@ void TreeFactor::factor_joint(const Joint& joint, const MechanismRows& joints,
   }
   raised_ += cholesky<M>(t, added.data() + row, pivot_.data() + row);
 
-  Eigen::Map<Rows6<M>> x(data_.data() + joint.data);
-  for (int i = 0; i < M; ++i) {
-    Eigen::Matrix<double, 1, 6> s = p.row(i);
-    for (int k = 0; k < i; ++k) s -= t(i, k) * x.row(k);
-    x.row(i) = s * t(i, i);
-  }
-  w_p -= x.transpose().lazyProduct(x);
+  lower_solve_rows<M>(t.data(), p);
+  Eigen::Map<Rows6<M>>(data_.data() + joint.data) = p;
+  w_p -= p.transpose().lazyProduct(p);
   Eigen::Map<Eigen::Matrix<double, M, M>>(data_.data() + joint.data + 6 * M) = t;
+  if (joint.path != kNoIndex) carry_first<M>(joint, joints, c.data());
+}
+
+/// Of a joint on a path, whose X and L are known.
+template <int M>
+void TreeFactor::carry_first(const Joint& joint, const MechanismRows& joints,
+                             const double* g_c_w_c) {
+  Path& path = paths_[joint.path];
+  const Index first = path.ends.first;
+  double* data = data_.data() + joint.data;
+  const Eigen::Map<const Rows6<M>> x(data);
+  Eigen::Map<Rows6<M>> z(data + 6 * M + M * M);
+  Eigen::Map<Square6> w_z(w_[first].data()), w_pz(path.coupling.data());
+  if (joint.child == first) {
+    if (joint.leaf) set_inverse_mass(joints.bodies, first, w_[first]);
+    z = Eigen::Map<const Rows6<M>>(g_c_w_c);
+  } else {
+    z.noalias() = Eigen::Map<const Rows6<M>>(jacobian_ + joint.g_c) * w_pz;
+  }
+  lower_solve_rows<M>(data + 6 * M, z);
+  w_pz.noalias() = -x.transpose().lazyProduct(z);
+  w_z -= z.transpose().lazyProduct(z);
 }
 
 bool TreeFactor::factor(const MechanismRows& joints, std::span<const double> added) {
@@ -276,14 +338,30 @@ bool TreeFactor::factor(const MechanismRows& joints, std::span<const double> add
   for (const Joint& joint : joints_) {
     for_rows(joint.rows, [&]<int M>() { factor_joint<M>(joint, joints, added); });
   }
+  for (Path& path : paths_) {
+    Eigen::Map<Eigen::Matrix<double, 12, 12>> left(path.left.data());
+    const Eigen::Map<const Square6> w_pz(path.coupling.data());
+    left.topLeftCorner<6, 6>() = Eigen::Map<const Square6>(w_[path.ends.last].data());
+    left.topRightCorner<6, 6>() = w_pz;
+    left.bottomLeftCorner<6, 6>() = w_pz.transpose();
+    left.bottomRightCorner<6, 6>() = Eigen::Map<const Square6>(w_[path.ends.first].data());
+  }
   return true;
+}
+
+const double* TreeFactor::inverse_mass_left(Index i) const {
+  return path_of_[i] == kNoIndex ? w_[given_[i].last].data() : paths_[path_of_[i]].left.data();
+}
+
+const double* TreeFactor::velocity(Index i) const {
+  return path_of_[i] == kNoIndex ? u_[given_[i].last].data() : paths_[path_of_[i]].velocity.data();
 }
 
 void TreeFactor::pivots(std::span<double> out) {
   std::copy(pivot_.begin(), pivot_.end(), out.begin());
 }
 
-/// y_j = L_j^-1 (x_j - G_c u_c - G_p u_p), u_p <- u_p + X_j^T y_j.
+/// y_j = L_j^-1 (x_j - G_c u_c - G_p u_p), u_p <- u_p + X_j^T y_j, u_z <- u_z + Z_j^T y_j.
 template <int M>
 void TreeFactor::forward_joint(const Joint& joint, std::span<double> x) {
   using Six = Eigen::Matrix<double, 6, 1>;
@@ -303,10 +381,17 @@ void TreeFactor::forward_joint(const Joint& joint, std::span<double> x) {
     u_p.noalias() = x_j.transpose().lazyProduct(y);
   else
     u_p.noalias() += x_j.transpose().lazyProduct(y);
+  if (joint.path != kNoIndex) {
+    const Index first = paths_[joint.path].ends.first;
+    Eigen::Map<Six> u_z(u_[first].data());
+    if (joint.leaf && joint.child == first) u_z.setZero();
+    u_z.noalias() += Eigen::Map<const Rows6<M>>(data + 6 * M + M * M).transpose().lazyProduct(y);
+  }
   out = y;
 }
 
-/// x_j = L_j^-T (y_j - X_j f_p), f_p <- f_p + G_p^T x_j, f_c = G_c^T x_j.
+/// x_j = L_j^-T (y_j - X_j f_p - Z_j f_z), f_p <- f_p + G_p^T x_j, f_c = G_c^T x_j, and what f_z
+/// is of other joints besides.
 template <int M>
 void TreeFactor::backward_joint(const Joint& joint, std::span<double> x) {
   using Six = Eigen::Matrix<double, 6, 1>;
@@ -315,12 +400,20 @@ void TreeFactor::backward_joint(const Joint& joint, std::span<double> x) {
   Eigen::Map<Vector<M>> out(x.data() + joint.row);
   Vector<M> y = out;
   y.noalias() -= Eigen::Map<const Rows6<M>>(data).lazyProduct(f_p);
+  const Index first = joint.path == kNoIndex ? kNoIndex : paths_[joint.path].ends.first;
+  if (first != kNoIndex)
+    y.noalias() -= Eigen::Map<const Rows6<M>>(data + 6 * M + M * M)
+                       .lazyProduct(Eigen::Map<const Six>(u_[first].data()));
   upper_solve<M>(data + 6 * M, y.data());
   const Eigen::Map<const Rows6<M>> g_p(jacobian_ + joint.g_p);
   if (!joint.first_at_parent) f_p.noalias() += g_p.transpose().lazyProduct(y);
   if (joint.child != kNoIndex && !joint.leaf) {
     const Eigen::Map<const Rows6<M>> g_c(jacobian_ + joint.g_c);
-    Eigen::Map<Six>(u_[joint.child].data()).noalias() = g_c.transpose().lazyProduct(y);
+    Eigen::Map<Six> f_c(u_[joint.child].data());
+    if (joint.child == first)
+      f_c.noalias() += g_c.transpose().lazyProduct(y);
+    else
+      f_c.noalias() = g_c.transpose().lazyProduct(y);
   }
   out = y;
 }
@@ -328,6 +421,10 @@ void TreeFactor::backward_joint(const Joint& joint, std::span<double> x) {
 void TreeFactor::forward(std::span<double> x) {
   for (const Joint& joint : joints_) {
     for_rows(joint.rows, [&]<int M>() { forward_joint<M>(joint, x); });
+  }
+  for (Path& path : paths_) {
+    std::ranges::copy(u_[path.ends.last], path.velocity.begin());
+    std::ranges::copy(u_[path.ends.first], path.velocity.begin() + 6);
   }
 }
 

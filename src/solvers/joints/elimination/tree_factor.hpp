@@ -51,6 +51,14 @@ std::unique_ptr<CholeskyFactor> make_dissected_factor(const MechanismRows& struc
 /// Pivots below this part of `added` are raised to `added`.
 inline constexpr double kPivotFloor = 0.01;
 
+/// Bodies of a tree that its own joints leave to others, which are eliminated later.
+struct TreeRoots {
+  Index last = kNoIndex;   ///< every joint's parent is on its way there
+  Index first = kNoIndex;  ///< another one, or none; the joints between the two are a path
+
+  Index size() const { return first == kNoIndex ? 1 : 2; }
+};
+
 /// A forest's factor, joints from the leaves to the roots; as far as that allows from the last row
 /// to the first, so that memory is read in its order where names go from the roots to the leaves.
 /// Reads the Jacobians of the last factor() in solves: they must still be as they were. With W_b
@@ -62,13 +70,17 @@ inline constexpr double kPivotFloor = 0.01;
 ///
 /// which is the Cholesky factorisation of A in that order; L's entries between joints at p are
 /// G_kp X_j^T and are never formed. Joints to the world have no child.
+///
+/// Of a path between two roots z and a, W_zp is carried along from z on to a: of its joint j
+///
+///   Z_j = L_j^-1 G_c W_cz,   W_pz = -X_j^T Z_j,   W_z <- W_z - Z_j^T Z_j.
 class TreeFactor final : public CholeskyFactor {
  public:
-  /// Blocks with in_forest != 0 (empty: all). Bodies `roots`, each of another tree, are the last
-  /// ones of theirs. Throws std::logic_error where the blocks close a loop, or are not of rigid
-  /// bodies, one or two per block, and 1 to 6 rows.
+  /// Blocks with in_forest != 0 (empty: all). `roots`: each of another tree. Throws
+  /// std::logic_error where the blocks close a loop, or are not of rigid bodies, one or two per
+  /// block, and 1 to 6 rows.
   TreeFactor(const MechanismRows& structure, std::span<const char> in_forest,
-             std::span<const Index> roots = {});
+             std::span<const TreeRoots> roots = {});
 
   bool factor(const MechanismRows& joints, std::span<const double> added) override;
   void solve(std::span<double> x) override {
@@ -83,10 +95,10 @@ class TreeFactor final : public CholeskyFactor {
   void forward(std::span<double> x);
   void backward(std::span<double> x);
 
-  /// What a root's forest leaves of it to joints that are eliminated later: W, 6 x 6; after
-  /// forward(x) the velocity that the forest's impulses give it.
-  const double* inverse_mass_left(Index root) const { return w_[root].data(); }
-  const double* velocity(Index root) const { return u_[root].data(); }
+  /// What tree i of `roots` leaves to joints that are eliminated later: W of its last root, 6 x 6,
+  /// or of both, 12 x 12; after forward(x) the velocities that the tree's impulses give these.
+  const double* inverse_mass_left(Index i) const;
+  const double* velocity(Index i) const;
   /// backward(x) where other joints give the roots impulses: 6 each, in the order of `roots`.
   void backward(std::span<double> x, std::span<const double> impulses);
 
@@ -94,26 +106,39 @@ class TreeFactor final : public CholeskyFactor {
   struct Joint {
     Index parent, child;  ///< bodies; child kNoIndex: none
     Offset g_p, g_c;      ///< their Jacobians among the blocks'
-    Offset data;          ///< X: 6 rows each, L: rows x rows
+    Offset data;          ///< X: 6 rows each, L: rows x rows, Z if on a path: 6 rows each
     Index row;
+    Index path;  ///< kNoIndex: on none
     std::int16_t rows;
     bool first_at_parent;  ///< no joint before it changes W of the parent
     bool leaf;             ///< nor does any change W of the child
   };
-  void order(const MechanismRows& structure, std::span<const char> in_forest,
-             std::span<const Index> roots);
+  /// From the first root of a tree to its last.
+  struct Path {
+    TreeRoots ends;
+    std::array<double, 36> coupling;  ///< W_pz of the joint reached
+    std::array<double, 144> left;     ///< W of both ends, the last root's first
+    std::array<double, 12> velocity;
+  };
+  void order(const MechanismRows& structure, std::span<const char> in_forest);
   void visit(const MechanismRows& structure, Index root, std::span<char> done, std::span<char> met);
+  void mark_paths(std::span<const Index> above);
   void sort_from_leaves(Index n_bodies);
   void list_blocks_of_bodies(const MechanismRows& structure, std::span<const char> in_forest);
   template <int M>
   void factor_joint(const Joint& joint, const MechanismRows& joints, std::span<const double> added);
+  template <int M>
+  void carry_first(const Joint& joint, const MechanismRows& joints, const double* g_c_w_c);
   template <int M>
   void forward_joint(const Joint& joint, std::span<double> x);
   template <int M>
   void backward_joint(const Joint& joint, std::span<double> x);
 
   std::vector<Joint> joints_;  ///< in pivot order
-  std::vector<Index> roots_;   ///< bodies that are no joint's child, those given first
+  std::vector<TreeRoots> given_;
+  std::vector<Index> roots_;  ///< bodies that are no joint's child, and given ones, these first
+  std::vector<Path> paths_;
+  std::vector<Index> path_of_;  ///< per given tree; kNoIndex: it has one root
   std::vector<double> data_, pivot_;
   const double* jacobian_ = nullptr;       ///< of the last factor()
   std::vector<std::array<double, 36>> w_;  ///< per body
