@@ -145,6 +145,14 @@ void for_each_shape(int n, double decades, const Visit& visit) {
     s.chain(20, true);
     s.join(17, 40);
   });
+  visit_made("a ring at which branches hang, held once", [&](Shapes& s) {
+    s.chain(n, true);
+    for (Index b = 0; b < 4; ++b) {
+      s.chain(3, false);
+      s.join(b, n + 3 * b);
+    }
+    s.maker.joint(n / 2, -1, s.maker.any());
+  });
 }
 
 }  // namespace catena::test
