@@ -2,11 +2,16 @@
 
 #include <algorithm>
 
+#include "solvers/joints/across/tree_nodes.hpp"
+#include "solvers/joints/elimination/tree_factor.hpp"
+
 namespace catena {
 namespace {
 
 /// Rows of a border up to which a looped mechanism is a bordered forest.
 constexpr Index kMaxBorderRows = 200;
+/// Joints from which these are large: a border takes sweeps over all of them.
+constexpr Index kLargeForest = 1000;
 
 }  // namespace
 
@@ -30,12 +35,24 @@ void JointGroup::choose_elimination(std::span<const AssignedJoint> joints, bool 
   if (simple && tree) {
     elimination_ = make_tree_elimination(rows_.rows);
   } else if (simple && border_rows(rows_.rows) <= kMaxBorderRows) {
-    elimination_ = make_bordered_elimination(rows_.rows);
+    if (rows_.size() < kLargeForest)
+      elimination_ = make_bordered_elimination(rows_.rows);
+    else
+      eliminate_with_branches();
   } else {
     elimination_ = sparse_elimination_asked_for() ? make_sparse_elimination(rows_.rows)
                                                   : make_dissected_elimination(rows_.rows);
     sparse_ = true;
   }
+}
+
+void JointGroup::eliminate_with_branches() {
+  BlockNodes nodes;
+  nodes.node.assign(rows_.size(), 1);
+  alone_ =
+      std::make_unique<Guests>(Communicator::self(), DealtTree{}, false, rows_.rows, nodes.node);
+  nodes.guests = alone_.get();
+  elimination_ = make_regularised(rows_.rows, make_cut_factor(rows_.rows, nodes));
 }
 
 void JointGroup::factor(const JointTransport& transport, const ConstraintProblem& problem) {

@@ -6,6 +6,7 @@
 
 #include "catena/solvers/joint_solver_settings.hpp"
 #include "solvers/joints/assigned_rows.hpp"
+#include "solvers/joints/elimination/guests.hpp"
 
 namespace catena {
 
@@ -29,9 +30,11 @@ class JointGroup {
   std::int64_t sparse_joints() const { return sparse_ ? rows_.rows.blocks.size() : 0; }
 
  private:
+  void eliminate_with_branches();
   void choose_elimination(std::span<const AssignedJoint> joints, bool rigid, JointMethod method);
 
   AssignedRows rows_;
+  std::unique_ptr<Guests> alone_;  ///< where branches are set apart: without other ranks
   std::unique_ptr<JointElimination> elimination_;
   bool sparse_ = false;
 };
