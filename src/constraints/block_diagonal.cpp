@@ -22,6 +22,15 @@ void add_products(std::size_t rows, std::size_t dofs, const double* g, const dou
       out[i * rows + j] += std::inner_product(g + i * dofs, g + (i + 1) * dofs, y + j * dofs, 0.0);
 }
 
+/// g M^-1 g^T of a row at a rigid body, in the order of apply_inverse_mass.
+double rigid_mobility(const double* m, const double* g) {
+  const double x = m[1] * g[3] + m[2] * g[4] + m[3] * g[5];
+  const double y = m[2] * g[3] + m[4] * g[4] + m[5] * g[5];
+  const double z = m[3] * g[3] + m[5] * g[4] + m[6] * g[5];
+  return g[0] * (m[0] * g[0]) + g[1] * (m[0] * g[1]) + g[2] * (m[0] * g[2]) + g[3] * x + g[4] * y +
+         g[5] * z;
+}
+
 /// s G M^-1 G^T of a contact's body with a dense mass; G = (axes, turns), whatever its sign.
 Mat3 dense_part(const ProblemBodies& bodies, Index b, std::span<const Vec3, 3> axes,
                 const Mat3& turns, double s) {
@@ -154,14 +163,22 @@ void row_diagonals(const ConstraintProblem& problem, Index block, std::span<doub
   }
   for (std::size_t r = 0; r < out.size(); ++r)
     out[r] = compliance_of_row(problem, block, to_index(r));
-  for_each_product(problem, block - n_contacts, {},
-                   [&](std::size_t dofs, const double* g, const double* y) {
-                     for (double& d : out) {
-                       d += std::inner_product(g, g + dofs, y, 0.0);
-                       g += dofs;
-                       y += dofs;
-                     }
-                   });
+  const ProblemBodies& bodies = problem.bodies;
+  std::vector<double> many;
+  for_each_body(problem.blocks, block - n_contacts, [&](Index b, const double* g) {
+    const Index dofs = bodies.dofs(b);
+    if (bodies.mass_kind[b] == MassKind::rigid) {
+      const double* m = inverse_mass_of(bodies, b);
+      for (double& d : out) d += rigid_mobility(m, std::exchange(g, g + 6));
+    } else if (!bodies.is_prescribed(b)) {
+      many.resize(dofs);
+      for (double& d : out) {
+        apply_inverse_mass(bodies, b, {g, static_cast<std::size_t>(dofs)}, many);
+        d += std::inner_product(g, g + dofs, many.begin(), 0.0);
+        g += dofs;
+      }
+    }
+  });
 }
 
 }  // namespace catena

@@ -1,7 +1,8 @@
 #include "solvers/joints/assigned_rows.hpp"
 
 #include <algorithm>
-#include <map>
+
+#include "catena/base/id_index.hpp"
 
 namespace catena {
 
@@ -9,7 +10,11 @@ AssignedRows::AssignedRows(std::span<const AssignedJoint> joints, std::size_t fi
     : first_(first), joints_(joints.size()) {
   if (!joints.empty()) first_row_ = joints.front().first_row;
   GeneralBlocks& blocks = rows.blocks;
-  std::map<GlobalId, Index> number;
+  std::vector<GlobalId> ids;
+  for (const AssignedJoint& joint : joints)
+    ids.insert(ids.end(), joint.body.begin(), joint.body.begin() + joint.bodies);
+  const IdIndex index(ids.size(), [&](std::size_t i) { return ids[i]; });
+  std::vector<Index> number(ids.size(), kNoIndex);  // at one of an id's places in `ids`
   for (std::size_t n = 0; n < joints.size(); ++n) {
     const AssignedJoint& joint = joints[n];
     blocks.kind.push_back(BlockKind::bilateral);
@@ -18,8 +23,9 @@ AssignedRows::AssignedRows(std::span<const AssignedJoint> joints, std::size_t fi
     rows.drive.resize(blocks.row_begin.back(), 0);
     std::fill_n(rows.drive.end() - joint.drives, joint.drives, char{1});
     for (int j = 0; j < joint.bodies; ++j) {
-      const auto [entry, fresh] = number.try_emplace(joint.body[j], rows.bodies.size());
-      if (fresh) {
+      Index& body = number[index.find(joint.body[j])];
+      if (body == kNoIndex) {
+        body = rows.bodies.size();
         const std::size_t dofs = joint.dofs[j];
         const std::vector<double> zeros(dofs * dofs, 0.0);
         if (joint.mass_kind[j] == MassKind::rigid)
@@ -28,7 +34,7 @@ AssignedRows::AssignedRows(std::span<const AssignedJoint> joints, std::size_t fi
           rows.bodies.add_dense(joint.body[j], zeros, std::span(zeros).first(dofs));
         mass_from_.emplace_back(n, j);
       }
-      blocks.body.push_back(entry->second);
+      blocks.body.push_back(body);
       blocks.jacobian_begin.push_back(blocks.jacobian_begin.back() +
                                       std::int64_t{joint.rows} * joint.dofs[j]);
     }
