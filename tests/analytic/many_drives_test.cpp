@@ -240,5 +240,56 @@ TEST(ManyDrives, MotorsStallAgainstStopsInLoopsHoweverManyThereAre) {
   EXPECT_NEAR(joint_forces(*all, 4 * (kUnits - 1)).drive[0][1], 5.0, 1e-6);
 }
 
+/// Bodies in a tree of hinges about y, two at the end of each, with limits and strong motors.
+std::string driven_tree(int n) {
+  std::string bodies = "gravity: [0, 0, -9.81]\nbodies:\n", joints = "joints:\n";
+  std::vector<Vec3> place;
+  for (int i = 0, level = 0; i < n; ++i) {
+    if (i + 1 == 2 << level) ++level;
+    const int parent = (i - 1) / 2;
+    const Vec3 at = i == 0 ? Vec3(0.0, 0.0, 0.0) : place[static_cast<std::size_t>(parent)];
+    const double side = (i % 2 == 0 ? 6.4 : -6.4) / (1 << level);
+    place.push_back(at + Vec3(0.1, i == 0 ? 0.0 : side, 0.0));
+    const std::string name = std::to_string(i);
+    bodies += "  - {name: b" + name +
+              ", mass: 1, inertia: [0.01, 0.01, 0.01], position: " + text_of(place.back()) + "}\n";
+    joints += "  - {name: j" + name + ", type: revolute, between: [" +
+              (i == 0 ? "world" : "b" + std::to_string(parent)) + ", b" + name +
+              "], at: " + text_of(at) +
+              ", axis: [0, 1, 0], limits: [-0.5, 0.5], motor: {velocity: 1, max_force: 1000}}\n";
+  }
+  return bodies + joints + "time: {step: 1 ms, end: 1}\nsolver: {max_iterations: 2}\n";
+}
+
+TEST(ManyDrives, StrongMotorsOfATreePushWithAllTheyHaveOrKeepTheirSpeed) {
+  constexpr int kMotors = 1000, kSteps = 8;
+  constexpr double kMost = 1000.0, kSpeed = 1.0;
+  const auto sim = simulate(driven_tree(kMotors));
+  for (int step = 0; step < kSteps; ++step) {
+    const StepReport& report = sim->step();
+
+    // pivots alone find no set in the sixth step
+    EXPECT_EQ(report.solve.status, SolveStatus::converged) << step << " " << report.solve.reason;
+    int at_bounds = 0;
+    for (int i = 0; i < kMotors; ++i) {
+      // all axes stay along y
+      const double speed =
+          body_of(*sim, i).twist.w.y() - (i == 0 ? 0.0 : body_of(*sim, (i - 1) / 2).twist.w.y());
+      const auto drive = joint_forces(*sim, i).drive[0];
+      const double limit = drive[0], motor = drive[1];
+      EXPECT_LE(std::abs(motor), kMost * (1.0 + 1e-9)) << step << " " << i;
+      EXPECT_EQ(limit, 0.0) << step << " " << i;
+      if (motor < kMost * (1.0 - 1e-9)) {
+        EXPECT_GT(speed, kSpeed - 1e-6) << step << " " << i;
+      }
+      if (motor > -kMost * (1.0 - 1e-9)) {
+        EXPECT_LT(speed, kSpeed + 1e-6) << step << " " << i;
+      }
+      at_bounds += std::abs(motor) > kMost * (1.0 - 1e-9);
+    }
+    EXPECT_GT(at_bounds, 0) << step;
+  }
+}
+
 }  // namespace
 }  // namespace catena::test

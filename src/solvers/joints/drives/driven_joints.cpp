@@ -1,6 +1,7 @@
 #include "solvers/joints/drives/driven_joints.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -13,8 +14,12 @@
 namespace catena {
 namespace {
 
-/// Solves of a set at most, and those in which all rows may change sides without becoming fewer.
-constexpr int kMostSets = 60, kPatience = 4;
+/// Sets in which rows may change sides without becoming fewer.
+constexpr int kPatience = 4;
+/// Steps of the interior-point method at most, the part of its first gap, J, at which it is over,
+/// and the part of the way to a bound that a step goes.
+constexpr int kMostSteps = 60;
+constexpr double kClosed = 1e-14, kShort = 0.995;
 /// Round-off of a slip, m/s or rad/s, and of what is measured against another.
 constexpr double kAtRest = 1e-12, kRoundOff = 1e-12;
 /// Slip, m/s or rad/s and as a part of the fastest one, with which a drive between its bounds does
@@ -223,25 +228,36 @@ void DrivenJoints::push_to_bounds(std::span<double> impulses, std::span<double> 
     if (bound != lambda) any = 1;
     lambda = bound;
   }
-  if (problem_.comm.max(any) == 0) return;
+  if (problem_.comm.max(any) != 0) push_by_changes(velocities);
+}
+
+/// Collective. Velocities follow what push_ says of the drives' impulses.
+void DrivenJoints::push_by_changes(std::span<double> velocities) {
   op_.velocity_changes(push_, changes_);
   for (std::size_t d = 0; d < changes_.size(); ++d) velocities[d] += changes_[d];
   for (const std::size_t row : row_) push_[row] = 0.0;
 }
 
-/// Neighbours, and what the eliminations say. The joints and the drives between their bounds.
-void DrivenJoints::solve_joints(std::span<double> impulses, std::span<double> velocities) {
+/// visit(row, own): of all joints' rows that of the problem, and that of with_drives_.
+template <class Visit>
+void DrivenJoints::for_each_joint_row(Visit&& visit) const {
   const GeneralBlocks& from = problem_.blocks;
   const GeneralBlocks& to = with_drives_.blocks;
+  for (Index k = 0; k < to.size(); ++k) {
+    if (joint_[k] == kNoIndex) continue;
+    const Index n = from.rows(joint_[k]);
+    for (Index r = 0; r < n; ++r)
+      visit(problem_.first_general_row() + from.row_begin[joint_[k]] + r, to.row_begin[k] + r);
+  }
+}
+
+/// Neighbours, and what the eliminations say. The joints and the drives between their bounds.
+void DrivenJoints::solve_joints(std::span<double> impulses, std::span<double> velocities) {
   const auto for_rows = [&](const auto& visit) {
-    for (Index k = 0; k < to.size(); ++k) {
-      if (joint_[k] == kNoIndex) continue;
-      const Index n = from.rows(joint_[k]);
-      for (Index r = 0; r < n; ++r)
-        visit(problem_.first_general_row() + from.row_begin[joint_[k]] + r, to.row_begin[k] + r);
-    }
+    for_each_joint_row(visit);
     for (const Slot& slot : slots_)
-      if (slot.of != kNoIndex) visit(row_[slot.of], to.row_begin[slot.block] + slot.row);
+      if (slot.of != kNoIndex)
+        visit(row_[slot.of], with_drives_.blocks.row_begin[slot.block] + slot.row);
   };
   std::ranges::fill(lambda_, 0.0);
   for_rows([&](std::size_t row, std::size_t own) { lambda_[own] = impulses[row]; });
@@ -307,16 +323,6 @@ void DrivenJoints::change_side(std::size_t own, std::span<const double> impulses
   }
 }
 
-/// Collective. Of all ranks' wrong ones the last, by joint.
-void DrivenJoints::change_last(std::span<const std::size_t> wrong,
-                               std::span<const double> impulses) {
-  const auto name = [&](std::size_t g) { return problem_.blocks.name[block_[g]]; };
-  const auto last = std::ranges::max_element(wrong, {}, name);
-  const std::int64_t own = last == wrong.end() ? -1 : name(*last);
-  const std::int64_t of_all = problem_.comm.max(own);
-  if (own == of_all && last != wrong.end()) change_side(*last, impulses);
-}
-
 /// Collective. Joints and drives for the set as it is.
 void DrivenJoints::settle(std::span<double> impulses, std::span<double> velocities) {
   push_to_bounds(impulses, velocities);
@@ -328,38 +334,182 @@ void DrivenJoints::settle(std::span<double> impulses, std::span<double> velociti
   solve_joints(impulses, velocities);
 }
 
+/// Collective. Block principal pivoting; false where drives on the wrong side no longer become
+/// fewer.
+bool DrivenJoints::find_set(std::span<double> impulses, std::span<double> velocities) {
+  std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
+  for (int patience = kPatience; patience >= 0;) {
+    settle(impulses, velocities);
+    const std::vector<std::size_t> wrong = on_the_wrong_side(impulses, velocities);
+    const std::int64_t n = problem_.comm.sum(std::ssize(wrong));
+    if (n == 0) return true;
+    patience = n < fewest ? kPatience : patience - 1;
+    fewest = std::min(fewest, n);
+    // one that has been changed with the other of its slot stays so
+    const std::vector<Side> before = side_;
+    for (const std::size_t g : wrong)
+      if (side_[g] == before[g]) change_side(g, impulses);
+  }
+  return false;
+}
+
+/// Local. N_ff of an own row: what a unit of its impulse does to its slip if its bodies are free.
+double DrivenJoints::inverse_inertia(std::size_t own) const {
+  double sum = 0.0;
+  std::array<double, 6> moved{};
+  for_each_body(problem_.blocks, block_[own], [&](Index b, const double* g) {
+    const std::span<const double> of_body(g, problem_.bodies.dofs(b));
+    const std::span<double> y = std::span(moved).first(of_body.size());
+    apply_inverse_mass(problem_.bodies, b, of_body, y);
+    for (std::size_t d = 0; d < y.size(); ++d) sum += of_body[d] * y[d];
+  });
+  return sum;
+}
+
+/// Collective. The drives' impulses as they are, moved inside their bounds, and velocities with
+/// them.
+DriveBarrier DrivenJoints::make_barrier(std::span<const std::size_t> drives,
+                                        std::span<double> impulses, std::span<double> velocities) {
+  double fastest = kAtRest;
+  for (std::size_t g = 0; g < block_.size(); ++g) fastest = std::max(fastest, std::abs(slip_[g]));
+  fastest = problem_.comm.max(fastest);
+  DriveBarrier barrier;
+  for (std::size_t i = 0; i < drives.size(); ++i) {
+    const std::size_t g = drives[i];
+    double& lambda = impulses[row_[g]];
+    const double of_unit = std::max(inverse_inertia(g), std::numeric_limits<double>::min());
+    barrier.add(lambda, lower(g), upper(g), fastest / of_unit, fastest);
+    push_[row_[g]] = barrier.lambda(i) - lambda;
+    lambda = barrier.lambda(i);
+  }
+  push_by_changes(velocities);
+  return barrier;
+}
+
+/// Numbers of the slots' rows: those of all their drives in parallel, each of which is a row
+/// without bounds,
+///
+///   s J V + c lambda = p,   c = Sigma + D,   p = q + aim,
+///
+/// so that their sum, s lambda, has 1/c of the sum of all 1/c, and p of their mean with these
+/// weights. A slot without such drives moves nothing.
+void DrivenJoints::fill_slots(const DriveBarrier& barrier, std::span<const std::size_t> drives) {
+  GeneralBlocks& to = with_drives_.blocks;
+  for (Slot& slot : slots_) slot.of = kNoIndex;
+  std::vector<double> weight(slots_.size(), 0.0), mean(slots_.size(), 0.0);
+  for (std::size_t i = 0; i < drives.size(); ++i) {
+    const std::size_t g = drives[i], s = slot_[g];
+    const double c = problem_.blocks.compliance[general_row(g)] + barrier.stiffness(i);
+    weight[s] += 1.0 / c;
+    mean[s] += sign_in_slot(g) * (problem_.blocks.q[general_row(g)] + barrier.aim(i)) / c;
+    slots_[s].of = to_index(slots_[s].like);
+  }
+  fill_slots();
+  for (std::size_t s = 0; s < slots_.size(); ++s) {
+    if (slots_[s].of == kNoIndex) continue;
+    const std::size_t row = to.row_begin[slots_[s].block] + slots_[s].row;
+    to.compliance[row] = 1.0 / weight[s];
+    to.q[row] = mean[s] / weight[s];
+  }
+}
+
+/// Collective. Where the step with the barrier's present aims leads; impulses and velocities go all
+/// of it.
+void DrivenJoints::step_inside(DriveBarrier& barrier, std::span<const std::size_t> drives,
+                               std::span<double> impulses, std::span<double> velocities) {
+  const std::vector<std::size_t>& row = row_;
+  const GeneralBlocks& to = with_drives_.blocks;
+  std::ranges::fill(lambda_, 0.0);
+  for_each_joint_row([&](std::size_t r, std::size_t own) { lambda_[own] = impulses[r]; });
+  const auto row_of = [&](std::size_t s) { return to.row_begin[slots_[s].block] + slots_[s].row; };
+  for (const std::size_t g : drives)
+    lambda_[row_of(slot_[g])] += sign_in_slot(g) * impulses[row[g]];
+  joints_.solve(with_drives_, lambda_, velocities);
+  for_each_joint_row([&](std::size_t r, std::size_t own) { impulses[r] = lambda_[own]; });
+  // each from the slip; the one of a slot that gives way least has what the others leave of the sum
+  std::vector<std::size_t> stiffest(slots_.size(), drives.size());
+  for (std::size_t i = 0; i < drives.size(); ++i) {
+    std::size_t& other = stiffest[slot_[drives[i]]];
+    if (other == drives.size() || barrier.stiffness(i) < barrier.stiffness(other)) other = i;
+  }
+  for (std::size_t i = 0; i < drives.size(); ++i) {
+    const std::size_t g = drives[i], s = slot_[g];
+    if (stiffest[s] == i) continue;
+    double& lambda = impulses[row[g]];
+    const double c = problem_.blocks.compliance[general_row(g)] + barrier.stiffness(i);
+    lambda = 0.0;
+    lambda = (barrier.aim(i) - residual_velocity(g, impulses, velocities)) / c;
+    lambda_[row_of(s)] -= sign_in_slot(g) * lambda;
+  }
+  for (std::size_t i = 0; i < drives.size(); ++i) {
+    const std::size_t g = drives[i], s = slot_[g];
+    if (stiffest[s] == i) impulses[row[g]] = sign_in_slot(g) * lambda_[row_of(s)];
+    barrier.set_step(i, impulses[row[g]]);
+  }
+}
+
+/// Collective. Sides by an interior-point method, whatever they were.
+void DrivenJoints::find_sides_inside(std::span<double> impulses, std::span<double> velocities) {
+  std::vector<std::size_t> drives;
+  for (std::size_t g = 0; g < block_.size(); ++g)
+    if (lower(g) < upper(g)) drives.push_back(g);
+  DriveBarrier barrier = make_barrier(drives, impulses, velocities);
+  const double first = problem_.comm.max(barrier.gap());
+  double gap = first;
+  for (int step = 0; step < kMostSteps && gap > kClosed * first; ++step) {
+    const std::vector<double> impulses_before(impulses.begin(), impulses.end());
+    const std::vector<double> velocities_before(velocities.begin(), velocities.end());
+    barrier.aim_at_bounds();
+    fill_slots(barrier, drives);
+    joints_.prepare(with_drives_);
+    step_inside(barrier, drives, impulses, velocities);
+    const double straight = problem_.comm.min(barrier.longest());
+    const double left = problem_.comm.max(barrier.gap_after(straight)) / gap;
+    barrier.aim_inside(left * left * left * gap);
+    fill_slots(barrier, drives);
+    step_inside(barrier, drives, impulses, velocities);
+    const double longest = problem_.comm.min(barrier.longest());
+    const double part = longest < 1.0 ? kShort * longest : 1.0;
+    for (std::size_t r = 0; r < impulses.size(); ++r)
+      impulses[r] = std::lerp(impulses_before[r], impulses[r], part);
+    for (std::size_t d = 0; d < velocities.size(); ++d)
+      velocities[d] = std::lerp(velocities_before[d], velocities[d], part);
+    barrier.take(part);
+    gap = problem_.comm.max(barrier.gap());
+  }
+  for (Slot& slot : slots_) slot.of = kNoIndex;
+  for (std::size_t i = 0; i < drives.size(); ++i) {
+    const std::size_t g = drives[i];
+    const DriveBarrier::Side side = barrier.side(i);
+    Index& between = slots_[slot_[g]].of;
+    if (side == DriveBarrier::Side::between && between == kNoIndex) {
+      side_[g] = Side::between;
+      between = to_index(g);
+    } else {
+      side_[g] = side == DriveBarrier::Side::upper ? Side::upper : Side::lower;
+    }
+  }
+  changed_ = true;
+}
+
 void DrivenJoints::solve(std::span<double> impulses, std::span<double> velocities) {
   if (!begun_) choose_sides(impulses, velocities);
   begun_ = true;
   anew_ = true;
-  std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
-  int patience = kPatience;
-  std::vector<std::size_t> wrong;
-  for (int set = 0; set < kMostSets; ++set) {
-    settle(impulses, velocities);
-    wrong = on_the_wrong_side(impulses, velocities);
-    const std::int64_t n = problem_.comm.sum(std::ssize(wrong));
-    if (n == 0) break;
-    const bool fewer = n < fewest;
-    fewest = std::min(fewest, n);
-    patience = fewer ? kPatience : patience - 1;
-    if (patience >= 0) {
-      // one that has been changed with the other of its slot stays so
-      const std::vector<Side> before = side_;
-      for (const std::size_t g : wrong)
-        if (side_[g] == before[g]) change_side(g, impulses);
-    } else {
-      change_last(wrong, impulses);
-    }
+  bool found = find_set(impulses, velocities);
+  if (!found) {
+    find_sides_inside(impulses, velocities);
+    found = find_set(impulses, velocities);
   }
   // once more, for what regularisation leaves
   settle(impulses, velocities);
   // where the set was not found, what is beyond its bounds goes there
-  while (problem_.comm.sum(std::ssize(wrong)) != 0) {
-    wrong = on_the_wrong_side(impulses, velocities);
+  while (!found) {
+    std::vector<std::size_t> wrong = on_the_wrong_side(impulses, velocities);
     std::erase_if(wrong, [&](std::size_t g) { return side_[g] != Side::between; });
     for (const std::size_t g : wrong) change_side(g, impulses);
     settle(impulses, velocities);
+    found = problem_.comm.sum(std::ssize(wrong)) == 0;
   }
   admit(impulses);
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "catena/constraints/delassus.hpp"
+#include "solvers/joints/drives/drive_barrier.hpp"
 #include "solvers/joints/drives/drive_rows.hpp"
 #include "solvers/joints/joint_system.hpp"
 
@@ -20,12 +21,13 @@ namespace catena {
 /// J. Judice, F. M. Pires, Solution of large-scale separable strictly convex quadratic programs on
 /// the simplex, 1992, and A block principal pivoting algorithm for large-scale strictly monotone
 /// linear complementarity problems, 1994): all rows that are on the wrong side change it as long as
-/// they become fewer, else the last of them alone, until they are fewer again. Rows of one
-/// coordinate (a limit, a motor, friction) share a *slot* of their joint's block, of which one
-/// drive at most is between its bounds; an empty slot is a row of its own without bodies, so that
-/// the blocks stay the same ones. In a loop rows of F may contradict each other (a motor against a
-/// stop): then all of them yield, and one that yields with a bound before it goes there. The set of
-/// the last solve is where the next one begins.
+/// they become fewer. Where they no longer do, an interior-point method (DriveBarrier) says where
+/// they stand, and pivoting goes on from there. Rows of one coordinate (a limit, a motor, friction)
+/// share a *slot* of their joint's block, of which one drive at most is between its bounds; an
+/// empty slot is a row of its own without bodies, so that the blocks stay the same ones. In a loop
+/// rows of F may contradict each other (a motor against a stop): then all of them yield, and one
+/// that yields with a bound before it goes there. The set of the last solve is where the next one
+/// begins.
 class DrivenJoints final : public DriveRows {
  public:
   /// Local. `joints` is not prepared: this object does it with its own problem. `mixed`: impulses
@@ -53,13 +55,24 @@ class DrivenJoints final : public DriveRows {
   void copy_joints();
   void fill_slots();
   double sign_between(std::size_t a, std::size_t b) const;
+  double sign_in_slot(std::size_t own) const { return sign_between(slots_[slot_[own]].like, own); }
+  template <class Visit>
+  void for_each_joint_row(Visit&& visit) const;
   void choose_sides(std::span<const double> impulses, std::span<const double> velocities);
   void settle(std::span<double> impulses, std::span<double> velocities);
   void push_to_bounds(std::span<double> impulses, std::span<double> velocities);
+  void push_by_changes(std::span<double> velocities);
+  bool find_set(std::span<double> impulses, std::span<double> velocities);
+  void find_sides_inside(std::span<double> impulses, std::span<double> velocities);
+  DriveBarrier make_barrier(std::span<const std::size_t> drives, std::span<double> impulses,
+                            std::span<double> velocities);
+  void fill_slots(const DriveBarrier& barrier, std::span<const std::size_t> drives);
+  void step_inside(DriveBarrier& barrier, std::span<const std::size_t> drives,
+                   std::span<double> impulses, std::span<double> velocities);
+  double inverse_inertia(std::size_t own) const;
   void solve_joints(std::span<double> impulses, std::span<double> velocities);
   std::vector<std::size_t> on_the_wrong_side(std::span<const double> impulses,
                                              std::span<const double> velocities);
-  void change_last(std::span<const std::size_t> wrong, std::span<const double> impulses);
   void change_side(std::size_t own, std::span<const double> impulses);
 
   DelassusOperator& op_;
