@@ -9,6 +9,7 @@
 #include "catena/base/error.hpp"
 #include "catena/constraints/block_diagonal.hpp"
 #include "catena/metrics/errors.hpp"
+#include "solvers/joints/joint_layout.hpp"
 #include "solvers/joints/joint_system.hpp"
 #include "support/dense_algebra.hpp"
 #include "support/dense_reference.hpp"
@@ -301,6 +302,24 @@ TEST_F(JointSystemMpi, LargeMechanismsAreCutOverTheRanks) {
   expect_exact(m.scene, JointMethod::automatic, kCutFrom);
   EXPECT_EQ(report_.looped, 1);
   EXPECT_EQ(report_.trees, 1);
+}
+
+TEST(LayoutUse, IsThatOfTheRowsOfAllRanks) {
+  const Communicator comm = Communicator::world();
+  const std::int64_t ranks = comm.size();
+  const bool last = comm.rank() == comm.size() - 1;
+  // a quarter of all rows may rest, however many of one rank's these are
+  HeldRows own{.rows = 100, .resting = last ? 25 * ranks : 0};
+  EXPECT_EQ(layout_use(comm, own), LayoutUse::serves);
+  if (last) ++own.resting;
+  EXPECT_EQ(layout_use(comm, own), LayoutUse::outdated);
+  // other joints, or rows that were left out, on one rank
+  own = {.rows = 100, .outdated = last ? 1 : 0};
+  EXPECT_EQ(layout_use(comm, own), LayoutUse::outdated);
+  own.too_small = comm.rank() == 0 ? 1 : 0;
+  EXPECT_EQ(layout_use(comm, own), LayoutUse::too_small);
+  // nothing is held anywhere
+  EXPECT_EQ(layout_use(comm, {}), LayoutUse::serves);
 }
 
 /// Twelve bodies in twos below each other, arms of kilometres: pivots of 1e-9 of the diagonal.
