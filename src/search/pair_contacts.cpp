@@ -16,6 +16,17 @@ constexpr double kSamePoint = 1e-6;
 /// Pairs whose bodies are asked for ahead of their turn.
 constexpr std::size_t kAhead = 8;
 
+/// Bodies of one piece or several, whose least gap is their distance.
+bool is_solid(ShapeType type) {
+  return type != ShapeType::plane && type != ShapeType::hollow_cylinder && !is_surface(type);
+}
+
+double least_gap(std::span<const ContactPoint> points) {
+  double least = kInfinity;
+  for (const ContactPoint& c : points) least = std::min(least, c.gap);
+  return least;
+}
+
 }  // namespace
 
 void PairContacts::make(std::span<const IdPair> pairs,
@@ -75,6 +86,7 @@ void PairContacts::collide_pair(const LocalBodies& local, const IdPair& pair,
   points_.clear();
   collide(local.constants[i].shape, local.state[i].pose, local.constants[j].shape, pose_b, reach,
           points_, model_->geometries);
+  const std::size_t first = contacts.size();
   for (const ContactPoint& c : points_) {
     const Vec3 v_a = a.v + twist_a.w.cross(c.point - a.p);
     const Vec3 v_b = centre_velocity_b + twist_b.w.cross(c.point - pose_b.p);
@@ -82,6 +94,36 @@ void PairContacts::collide_pair(const LocalBodies& local, const IdPair& pair,
     contacts.push_back(
         {{a.id, b.id, c.feature, part(c.part)}, body_a, body_b, c.point, c.normal, c.gap});
   }
+  // farther away a contact would stop what goes past beside it
+  const double gap = least_gap(points_);
+  if (contacts.size() > first && gap >= margin && is_solid(a.type) && is_solid(b.type) &&
+      !come_near({local.constants[i].shape, local.state[i].pose, {a.v, twist_a.w}},
+                 {local.constants[j].shape, pose_b, {centre_velocity_b, twist_b.w}}, gap, margin,
+                 reach))
+    contacts.resize(first);
+}
+
+/// Whether two bodies whose least gap is `gap`, larger than `margin`, come nearer than half the
+/// margin to each other in the step; how they do so between half and all of it is left open.
+/// `reach`: the margin and what the surfaces of both may approach in the step, m. Conservative
+/// advancement: for as long as a gap takes to close at the largest speed of approach nothing
+/// touches, so that both are moved on by that time and looked at again.
+bool PairContacts::come_near(const Moving& a, const Moving& b, double gap, double margin,
+                             double reach) {
+  /// Looks after which bodies that go along each other are taken to meet.
+  constexpr int kMostLooks = 50;
+  const double speed = (reach - margin) / probes_->step();
+  double t = 0.0;
+  for (int k = 0; k < kMostLooks; ++k) {
+    t += (gap - 0.5 * margin) / speed;
+    if (!(t < probes_->step())) return false;
+    points_.clear();
+    collide(a.shape, a.at(t), b.shape, b.at(t), reach - speed * t, points_, model_->geometries);
+    if (points_.empty()) return false;  // too far for the rest of the step
+    gap = least_gap(points_);
+    if (gap < margin) return true;
+  }
+  return true;
 }
 
 /// Whether a joint keeps two bodies from making contacts. Pairs come in ascending order, as those

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "catena/math/rotation.hpp"
 #include "search/probe_pairs.hpp"
 
 namespace catena::search {
@@ -20,7 +21,17 @@ class PairContacts {
             const LocalBodies& local, std::vector<Contact>& contacts);
 
  private:
+  /// A body by its velocities of the step's start.
+  struct Moving {
+    const Shape& shape;
+    const Pose& pose;
+    Twist twist;
+
+    Pose at(double t) const { return {pose.p + t * twist.v, advance_rotation(pose.q, twist.w, t)}; }
+  };
+
   void collide_pair(const LocalBodies& local, const IdPair& pair, std::vector<Contact>& contacts);
+  bool come_near(const Moving& a, const Moving& b, double gap, double margin, double reach);
   bool held_apart(const Probe& a, const Probe& b);
   void finish_pair(const IdPair& pair, std::vector<Contact>& contacts, std::size_t first) const;
 

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numbers>
 #include <string>
 
 #include "support/case_text.hpp"
+#include "support/run_log.hpp"
 
 namespace catena {
 namespace {
@@ -136,6 +138,46 @@ TEST(Margin, BallsThatFlyPastEachOtherAreNotStopped) {
   EXPECT_LT(after_a_step(0.0).norm(), 0.99 * 150.0 * std::sqrt(2.0));
 }
 
+/// The velocity after a step of what is shot with `speed` past a pillar whose face is at y = 2 cm,
+/// from (x, y). All is turned by 45 degrees, so that boxes over the ways overlap.
+Vec3 velocity_beside_a_pillar(const std::string& shape, double x, double y, double speed,
+                              double spin = 0.0) {
+  const Quat turn(Eigen::AngleAxisd(std::numbers::pi / 4.0, Vec3::UnitZ()));
+  const std::string turned = ", orientation: " + test::text_of(turn);
+  const auto sim = test::simulate(
+      Communicator::self(), shot("{box: {size: [0.04, 0.04, 1]}}" + turned, shape + turned,
+                                 test::text_of(Vec3(turn * Vec3(x, y, 0.0))),
+                                 test::text_of(Vec3(turn * Vec3(speed, 0.0, 0.0))) +
+                                     ", angular_velocity: " + test::text_of(Vec3(0.0, 0.0, spin))));
+  sim->step();
+  return turn.conjugate() * sim->scene().body_state(1).twist.v;
+}
+
+TEST(Margin, BodiesThatFlyPastAPillarAreNotStoppedAndThoseThatMeetItAre) {
+  for (const std::string shape :
+       {kBall, "{box: {size: [0.02, 0.02, 0.02]}}", "{cylinder: {radius: 0.01, length: 0.03}}",
+        "{capsule: {radius: 0.01, length: 0.02}}"}) {
+    constexpr double kSpeed = 200.0, kWay = 0.2;  // in a step
+    for (const double side : {1.0, -1.0}) {
+      const Vec3 past = velocity_beside_a_pillar(shape, -0.03 - 0.35 * kWay, side * 0.045, kSpeed);
+      EXPECT_LT((past - Vec3(kSpeed, 0.0, 0.0)).norm(), 1e-10) << shape;
+    }
+    EXPECT_LT(velocity_beside_a_pillar(shape, -0.03 - 0.35 * kWay, 0.015, kSpeed).x(), 0.5 * kSpeed)
+        << shape;
+  }
+}
+
+TEST(Margin, WhatMeetsAPillarOnlyAsItTurnsIsStoppedThere) {
+  // a rod along its way, 3 cm beside the pillar, that turns by 90 degrees in half a step: its end
+  // is 3 cm lower when it is there
+  const std::string rod = "{box: {size: [0.1, 0.02, 0.02]}}";
+  const auto change = [&](double spin) {
+    return (velocity_beside_a_pillar(rod, -0.1, 0.06, 200.0, spin) - Vec3(200.0, 0.0, 0.0)).norm();
+  };
+  EXPECT_LT(change(0.0), 1e-10);
+  EXPECT_GT(change(-std::numbers::pi / 1e-3), 1.0);
+}
+
 TEST(Margin, WhatMeetsFromFartherAwayThanMarginsReachIsNamed) {
   const auto report = [](const std::string& velocity, double gap) {
     const auto sim = test::simulate(Communicator::self(),
@@ -150,6 +192,44 @@ TEST(Margin, WhatMeetsFromFartherAwayThanMarginsReachIsNamed) {
   // a fifth of the radius in a step; and what comes near, but does not touch yet
   EXPECT_EQ(report("[0, 0, -2]", 1e-3).far_bodies[0], kNoBody);
   EXPECT_EQ(report("[0, 0, -200]", 0.21).far_bodies[0], kNoBody);
+}
+
+TEST(Margin, TheLogSaysWhatMeetsAcrossAWideGapOnceAndWhichStepWouldFollowIt) {
+  const auto log_of = [](double gap) {
+    const auto sim = test::simulate(
+        Communicator::self(), shot("{plane: {}}", kBall, at_height(0.01 + gap), "[0, 0, -200]"),
+        {"time.end=0.004"});
+    return test::log_of_run(*sim);
+  };
+  const auto count = [](const std::string& text, const std::string& what) {
+    int n = 0;
+    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1))
+      ++n;
+    return n;
+  };
+  // a ball of 1 cm, 20 cm a step; a fifth of its radius is 2 mm
+  const std::string wide = log_of(0.006), narrow = log_of(0.004);
+  EXPECT_EQ(count(wide,
+                  "step 1: shot goes 0.2 m in a step, at 200 m/s, and meets target across a "
+                  "gap of 0.6 of the smaller one's radii"),
+            1)
+      << wide;
+  EXPECT_EQ(count(wide, "take a time.step below 1e-05 s"), 1) << wide;
+  EXPECT_EQ(count(narrow, "across a gap"), 0) << narrow;
+}
+
+TEST(Margin, TheLogTellsOfDeepOverlapsOfImpactsFromTheFirstStepsOn) {
+  const auto log_of = [](const std::string& velocity, double gap) {
+    const auto sim = test::simulate(Communicator::self(),
+                                    shot("{plane: {}}", kBall, at_height(0.01 + gap), velocity),
+                                    {"time.end=0.004"});
+    return test::log_of_run(*sim);
+  };
+  const std::string impact = log_of("[0, 0, -200]", 0.0), slow = log_of("[0, 0, -1]", 0.0);
+  EXPECT_NE(impact.find("step 2: target / shot overlap by"), std::string::npos) << impact;
+  EXPECT_EQ(slow.find("overlap by"), std::string::npos) << slow;
+  // those of the start are told as such
+  EXPECT_EQ(log_of("[0, 0, 0]", -1e-3).find("step 2:"), std::string::npos);
 }
 
 TEST(Margin, OverlapsOfTheStartAreNotTakenForThoseOfImpacts) {

@@ -84,11 +84,12 @@ class ContactSearch {
   /// contact margin and by the way it goes in `step`, overlaps; a ghost is kept where a pair with
   /// an owned body has its home (home_of) on this rank. Contacts with gap below the margin, or
   /// closing fast enough to touch within `step` (dynamic bodies with v + h g), are made, ascending
-  /// in key. The margin is the model's, or, if that is NaN, the pair's own: 1.1 times the ways that
-  /// the surfaces of both go in the step, h (|v + h g| + |w| r), but at least 0.5 % and at most
-  /// half of the smaller size (radius of the sphere of equal volume), and at least the range of
-  /// cohesion. Contacts are made of bodies that may collide (may_collide) and of which one is
-  /// dynamic.
+  /// in key; the latter, but for planes, surfaces and hollow cylinders, only where the two come
+  /// nearer than the margin on their ways in the step. The margin is the model's, or, if that is
+  /// NaN, the pair's own: 1.1 times the ways that the surfaces of both go in the step,
+  /// h (|v + h g| + |w| r), but at least 0.5 % and at most half of the smaller size (radius of the
+  /// sphere of equal volume), and at least the range of cohesion. Contacts are made of bodies that
+  /// may collide (may_collide) and of which one is dynamic.
   ///
   /// Other ranks' bodies that joints of this rank act on are ghosts, too; pairs that a joint holds
   /// apart make no contacts.

@@ -22,9 +22,6 @@ constexpr int kMaxWarnings = 5;
 /// Steps in a row in each of which some contact must have sunk in, so that it is no impact.
 constexpr std::int64_t kSunkSteps = 20;
 
-/// Steps in which a scene still falls together: impacts of the start are no fault of the case.
-constexpr std::int64_t kStartSteps = 500;
-
 /// What holds a heavy load: measured on stacks under tops of 10 to 10^6 times the mass.
 constexpr const char* kSunkAdvice =
     "contacts of contact.stiffness: auto are as compliant as the lighter body asks for; where that "
@@ -114,8 +111,6 @@ void RunNotes::note_overlaps(const StepReport& r) {
 /// Overlaps that are no longer small: the first, and then each twice as large.
 void RunNotes::note_depth(const StepReport& r) {
   if (r.overlap_bodies[0] == kNoBody || r.overlap_borne < 2.0 * deepest_told_) return;
-  if (sim_.state().step <= kStartSteps && sim_.model().contact.stiffness != Stiffness::rigid)
-    return;
   deepest_told_ = r.overlap_borne;
   const bool heavy = r.overlap_bodies == r.sunk_bodies;
   if (heavy) heavy_told_ = r.sunk_bodies;
@@ -163,8 +158,9 @@ void RunNotes::note_far(const StepReport& r) {
           " goes " + short_text(way) + " m in a step, at " + short_text(r.far_speed) +
           " m/s, and meets " + names.name_of(r.far_bodies[1]) + " across a gap of " +
           short_text(r.far_gap / r.far_radius) +
-          " of the smaller one's radii. So far ahead what lies beside its way may stop it, and "
-          "where it turns it may pass through; take a time.step below " +
+          " of the smaller one's radii. The contact has the place and the normal of the step's "
+          "start, which may deflect it wrongly, and where it turns it may pass through; take a "
+          "time.step below " +
           short_text(kWay * r.far_radius / r.far_speed) + " s. Further ones are counted only",
       {{"step", std::to_string(sim_.state().step)},
        {"speed", json_number(r.far_speed)},
