@@ -240,6 +240,32 @@ TEST(PostMortem, AForceThatThrowsABodyIsNamedAndOneThatDoesNotIsNot) {
   EXPECT_EQ(q.advice.reasons[0], "fast_motion") << q.advice.text;
 }
 
+TEST(PostMortem, GravityThatNoStepFollowsIsNamedWithItsKeyForBodiesWithAShapeAndWithout) {
+  const std::string hung =
+      "bodies:\n  - {name: bob, mass: 2, inertia: [0.08, 0.08, 0.08], position: [0, 0, -1]}\n"
+      "joints:\n  - {name: pin, type: spherical, between: [world, bob], at: [0, 0, 0]}\n";
+  const std::string ball = std::string(kMaterial) + "bodies:\n" + sphere_text("ball", 5, 3);
+  const std::string times = "time: {step: 1 ms, end: 1}\n";
+  for (const std::string& bodies : {hung, ball}) {
+    const PostMortem p = of_blow_up("gravity: [1e12, 0, 0]\n" + bodies + times);
+    EXPECT_EQ(p.advice.reasons[0], "strong_gravity") << p.advice.text;
+    // h g
+    EXPECT_NEAR(p.measures.gravity_speed, 1e9, 1e-3);
+    EXPECT_NE(p.advice.text.find("give gravity in m/s^2"), std::string::npos) << p.advice.text;
+  }
+  const PostMortem p = of_blow_up("gravity: [1e200, 0, 0]\n" + hung + times);
+  EXPECT_EQ(p.advice.reasons[0], "strong_gravity") << p.advice.text;
+  // h^2 g over sqrt(I / m)
+  EXPECT_NEAR(p.measures.gravity.value, 1e194 / 0.2, 1e182);
+  EXPECT_EQ(p.measures.gravity.name_a, "bob");
+  // a start that is too fast, without a shape, too
+  const std::size_t at = hung.find("}\njoints");
+  const PostMortem q = of_blow_up(std::string(hung).insert(at, ", velocity: [1e9, 0, 0]") + times);
+  EXPECT_EQ(q.advice.reasons[0], "fast_motion") << q.advice.text;
+  EXPECT_NE(q.advice.text.find("it starts with that velocity (bodies.bob)"), std::string::npos)
+      << q.advice.text;
+}
+
 TEST(PostMortem, AnOverlapThatIsNotToBlameIsNotNamed) {
   // the heap alone misses its tolerance; a pair beside it overlaps and is solved at once
   const std::string pair = sphere_text("left", 5, 0.1) + sphere_text("right", 5.18, 0.1);

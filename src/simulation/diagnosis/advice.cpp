@@ -156,13 +156,29 @@ std::string text_strong_force(const FailureMeasures& m) {
          "follow";
 }
 
+/// Ways of a step over a size that no shorter step makes sense for.
+constexpr double kSenseless = 1e4;
+
+bool holds_strong_gravity(const FailureMeasures& m) {
+  return m.blow_up && !m.explicit_stepper && m.gravity.value > kMuchMotion;
+}
+double weight_strong_gravity(const FailureMeasures& m) { return m.gravity.value / kMuchMotion; }
+std::string text_strong_gravity(const FailureMeasures& m) {
+  const std::string text = m.gravity.name_b + " makes all bodies faster by " +
+                           short_text(m.gravity_speed, 3) + " m/s in one step of " +
+                           short_text(m.step, 3) + " s, which moves body " + m.gravity.name_a +
+                           " by " + short_text(m.gravity.value, 3) + " of its radius: ";
+  if (!(m.gravity.value < kSenseless))
+    return text + "no step follows that; give " + m.gravity.name_b + " in m/s^2 (9.81 on earth)";
+  return text + "a time.step below " + short_text(m.step * std::sqrt(0.2 / m.gravity.value), 3) +
+         " s would follow it";
+}
+
 bool holds_fast_motion(const FailureMeasures& m) {
   return m.motion.value > kMuchMotion && concerns(m, m.motion.a);
 }
 double weight_fast_motion(const FailureMeasures& m) { return m.motion.value / kMuchMotion; }
 std::string text_fast_motion(const FailureMeasures& m) {
-  /// Speeds that no shorter step makes sense for.
-  constexpr double kSenseless = 1e4;
   const std::string text =
       "body " + m.motion.name_a + " moves by " + short_text(m.motion.value, 3) +
       " of its radius (or rad) within a step of " + short_text(m.step, 3) + " s";
@@ -338,14 +354,13 @@ std::string text_hyperstatic(const FailureMeasures& m) {
 std::string unmeasured(const FailureMeasures& m) {
   if (!m.blow_up || m.body.empty()) return {};
   return "; not measured are springs, motors and materials that act on " + m.body + " (" +
-         m.body_key + ")" +
-         (m.body_sized ? "" : ", nor its speed and other forces on it, as it has no size");
+         m.body_key + ")";
 }
 
 bool has_huge_mass(const FailureMeasures& m) { return m.heaviest.value > kHugeMass; }
 bool holds_not_finite(const FailureMeasures& m) {
   if (has_huge_mass(m)) return m.blow_up || !m.finite;
-  return !m.finite && !holds_fast_motion(m) && !holds_strong_force(m);
+  return !m.finite && !holds_fast_motion(m) && !holds_strong_force(m) && !holds_strong_gravity(m);
 }
 double weight_not_finite(const FailureMeasures& m) { return has_huge_mass(m) ? 1e300 : 0.5; }
 std::string text_not_finite(const FailureMeasures& m) {
@@ -368,6 +383,7 @@ constexpr Finding kFindings[] = {
     {kJammed, holds_jammed, weight_jammed, text_jammed},
     {"overlap", holds_overlap, weight_overlap, text_overlap},
     {"strong_force", holds_strong_force, weight_strong_force, text_strong_force},
+    {"strong_gravity", holds_strong_gravity, weight_strong_gravity, text_strong_gravity},
     {"fast_motion", holds_fast_motion, weight_fast_motion, text_fast_motion},
     {"mass_ratio", holds_mass_ratio, weight_mass_ratio, text_mass_ratio},
     {"iterative_joints", holds_iterative_joints, weight_iterative_joints, text_iterative_joints},

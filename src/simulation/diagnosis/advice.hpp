@@ -55,11 +55,10 @@ struct FailureMeasures {
   std::int64_t step_number = 0;  ///< counted from 1
   std::string method, metric;    ///< names of solver.method and solver.metric
   ContactLaw law = ContactLaw::coulomb;
-  std::string unit;         ///< of the metric
-  std::string body;         ///< that blew up: the fastest of the solve; empty: none is known
-  std::string body_key;     ///< its key
-  bool body_sized = false;  ///< it has a shape
-  std::string stuck;        ///< SolveReport::stuck: why a direct method has no solution
+  std::string unit;      ///< of the metric
+  std::string body;      ///< that blew up: the fastest of the solve; empty: none is known
+  std::string body_key;  ///< its key
+  std::string stuck;     ///< SolveReport::stuck: why a direct method has no solution
   Convergence convergence;
   double wall_s = 0.0;          ///< of the solve
   double start_energy = 0.0;    ///< energy error of zero impulses, J
@@ -80,8 +79,10 @@ struct FailureMeasures {
   /// Way that a given force makes a body go in a step over its half extent; name_b: of the force.
   Extreme force;
   double force_speed = 0.0;  ///< m/s that it adds in the step
-  double step = 0.0;         ///< h, s
-  std::int64_t bodies = 0;   ///< dynamic ones
+  Extreme gravity;           ///< the same of gravity; name_b: its key
+  double gravity_speed = 0.0;
+  double step = 0.0;        ///< h, s
+  std::int64_t bodies = 0;  ///< dynamic ones
   std::int64_t contacts = 0;
   std::int64_t rows = 0;           ///< of all constraints
   double contacts_per_body = 0.0;  ///< that a dynamic body takes part in, on average

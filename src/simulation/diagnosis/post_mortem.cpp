@@ -124,10 +124,6 @@ class Examination {
     if (all.a == kNoBody) return;
     m.body = all.name_a;
     m.body_key = body_key(settings_, model_, all.a);
-    const bool sized = std::ranges::any_of(bodies_.constants, [&](const BodyConstants& body) {
-      return body.id == all.a && half_extent(body.shape) > 0.0;
-    });
-    m.body_sized = comm_.max(std::int64_t{sized ? 1 : 0}) == 1;
   }
 
   /// Collective. Masses, overlaps and numbers of contacts.
@@ -349,16 +345,26 @@ Extreme heaviest_body(const Simulation& sim) {
   return all;
 }
 
-/// Collective. How far given forces make a body go within a step, over its size.
+/// m, by which the ways of a dynamic body are measured: half the extent of its shape; of one
+/// without a shape that blows up, as in mechanisms, the radius of gyration, and else 0.
+double size_of_way(const BodyConstants& body, bool blow_up) {
+  const double half = half_extent(body.shape);
+  if (half > 0.0 || !blow_up || !(body.mass > 0.0)) return half;
+  return std::sqrt(body.inertia.maxCoeff() / body.mass);
+}
+
+/// Collective. How far gravity and given forces make a body go within a step, over its size.
 void measure_forces(const Simulation& sim, std::int64_t step, FailureMeasures& m) {
   const double h = sim.settings().time.step;
   const double time = static_cast<double>(step - 1) * h;
   const Model& model = sim.model();
-  OwnExtreme own;
+  OwnExtreme own, falling;
   double own_speed = 0.0;
+  m.gravity_speed = h * model.mean_gravity(time, h).stableNorm();
   for (const BodyConstants& body : sim.bodies().constants) {
     if (body.kind != BodyKind::dynamic) continue;
-    const double size = half_extent(body.shape);
+    const double size = size_of_way(body, m.blow_up);
+    if (size > 0.0) falling.offer(h * m.gravity_speed / size, body.id, kNoBody);
     for (std::size_t f = 0; f < model.forces.size(); ++f) {
       const AppliedForce& force = model.forces[f];
       if (force.body != body.id || !(size > 0.0)) continue;
@@ -368,6 +374,8 @@ void measure_forces(const Simulation& sim, std::int64_t step, FailureMeasures& m
       own.offer(h * speed / size, body.id, static_cast<GlobalId>(f));
     }
   }
+  m.gravity = of_all(sim.communicator(), model.names, falling);
+  m.gravity.name_b = model.gravity_table.empty() ? "gravity" : "gravity_table";
   const double value = own.value;
   m.force = of_all(sim.communicator(), model.names, own);
   m.force_speed = sim.communicator().max(value == m.force.value ? own_speed : 0.0);
@@ -407,14 +415,14 @@ double trial_seconds(const Simulation& sim, TrialTime time) {
 
 /// Collective. How far bodies go in a step, over their size, and the key of the one that goes
 /// farthest.
-Extreme largest_motion(const Simulation& sim) {
+Extreme largest_motion(const Simulation& sim, bool blow_up) {
   const double h = sim.settings().time.step;
   OwnExtreme own;
   for (std::size_t i = 0; i < sim.bodies().constants.size(); ++i) {
     const BodyConstants& body = sim.bodies().constants[i];
     if (body.kind != BodyKind::dynamic) continue;
     const Twist& twist = sim.state().body[i].twist;
-    const double size = half_extent(body.shape);
+    const double size = size_of_way(body, blow_up);
     if (size > 0.0) own.offer(h * twist.v.stableNorm() / size, body.id, kNoBody);
     own.offer(h * twist.w.stableNorm(), body.id, kNoBody);
   }
@@ -495,7 +503,7 @@ PostMortem examine_step(const Simulation& sim, const std::string* blow_up, Trial
   m.method = kSolverNames[ordinal(settings.solver.method)];
   m.metric = kMetricNames[ordinal(report.metric)];
   m.unit = metric_unit(report.metric);
-  m.motion = largest_motion(sim);
+  m.motion = largest_motion(sim, m.blow_up);
   m.heaviest = heaviest_body(sim);
   measure_forces(sim, p.step, m);
   if (blow_up != nullptr) p.message = *blow_up;
