@@ -268,7 +268,7 @@ TEST(ManyDrives, StrongMotorsOfATreePushWithAllTheyHaveOrKeepTheirSpeed) {
   for (int step = 0; step < kSteps; ++step) {
     const StepReport& report = sim->step();
 
-    // pivots alone find no set in the sixth step
+    // pivots alone do not find the set of every step
     EXPECT_EQ(report.solve.status, SolveStatus::converged) << step << " " << report.solve.reason;
     int at_bounds = 0;
     for (int i = 0; i < kMotors; ++i) {
