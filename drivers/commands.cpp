@@ -1,10 +1,13 @@
 #include "commands.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <filesystem>
+#include <span>
 
 #include "calibration_file.hpp"
+#include "catena/base/index.hpp"
 #include "catena/base/log.hpp"
 #include "catena/base/units.hpp"
 #include "catena/base/version.hpp"
@@ -72,6 +75,12 @@ std::string plan_text(const PartitionPlan& p) {
   return text + line;
 }
 
+/// A tree cut between ranks has empty parts where these are no power of two.
+int nodes_with_rows(const CutPlan& plan, int level) {
+  return narrow<int>(std::ranges::count_if(std::span(plan.rows).subspan(1 << level, 1 << level),
+                                           [](std::int64_t rows) { return rows > 0; }));
+}
+
 /// Of each level of the mechanism's tree its largest front.
 std::string cut_text(const CutPlan& plan) {
   constexpr double kMebibyte = 1.0 / (1024.0 * 1024.0);
@@ -80,23 +89,24 @@ std::string cut_text(const CutPlan& plan) {
                 "mechanism of joint %lld: %lld joints in %d parts\n"
                 "level  nodes  largest: rows  rows above       Mflop      MiB\n",
                 static_cast<long long>(plan.component), static_cast<long long>(plan.joints),
-                plan.tree.n_parts());
+                nodes_with_rows(plan, plan.tree().levels));
   std::string text = line;
-  for (int level = 0; level <= plan.tree.levels; ++level) {
+  for (int level = 0; level <= plan.tree().levels; ++level) {
     std::int64_t rows = 0, above = 0;
     double work = 0.0, memory = 0.0;
     for (int node = 1 << level; node < 2 << level; ++node) {
       rows = std::max(rows, plan.rows[node]);
       above = std::max(above, plan.rows_above[node]);
       work = std::max(work, 2e-6 * plan.front_work(node));
-      memory = std::max(memory, kMebibyte * (level < plan.tree.levels ? plan.front_memory(node)
-                                                                      : plan.part_memory(node)));
+      memory = std::max(memory, kMebibyte * (level < plan.tree().levels ? plan.front_memory(node)
+                                                                        : plan.part_memory(node)));
     }
-    std::snprintf(line, sizeof line, "%5d  %5d  %13lld  %10lld", level, 1 << level,
-                  static_cast<long long>(rows), static_cast<long long>(above));
+    std::snprintf(line, sizeof line, "%5d  %5d  %13lld  %10lld", level,
+                  nodes_with_rows(plan, level), static_cast<long long>(rows),
+                  static_cast<long long>(above));
     text += line;
     // a part is no single front
-    if (level < plan.tree.levels)
+    if (level < plan.tree().levels)
       std::snprintf(line, sizeof line, "  %10.4g  %7.4g\n", work, memory);
     else
       std::snprintf(line, sizeof line, "  %10s  %7.4g  (parts; about)\n", "", memory);
@@ -230,7 +240,7 @@ ExitCode plan(const Communicator& comm, const CaseArguments& arguments, int n_ra
   const JointSolverSettings& joints = settings.solver.joints;
   std::vector<CutPlan> cuts;
   if (joints.method != JointMethod::iterative)
-    cuts = plan_cuts(comm, bodies, contacts, n_ranks, settings.parallel.deterministic,
+    cuts = plan_cuts(comm, bodies, contacts, planned.part, n_ranks, settings.parallel.deterministic,
                      joints.method != JointMethod::direct, joints.cut_from);
   for (const CutPlan& cut : cuts) print(comm, cut_text(cut));
   if (calibration.empty()) {

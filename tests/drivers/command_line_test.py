@@ -116,6 +116,10 @@ solver: {joints: {cut_from: 100}}
         self.assertEqual(above[0], 0)
         self.assertTrue(0 < above[1] <= rows[0], text)
         self.assertTrue(above[1] / 2 <= above[2] <= rows[0] + rows[1], text)
+        # as a run does: a part a rank, where bodies of several ranks meet; 16 parts by the graph alone
+        self.assertIn("3120 joints in 3 parts", self.catena("plan", "net.yaml", "-n", "3"))
+        fixed = self.catena("plan", "net.yaml", "-n", "3", "--set", "parallel.deterministic=true")
+        self.assertIn("3120 joints in 2 parts", fixed)
 
     def test_result_has_the_columns_and_provenance_that_other_programs_read(self):
         self.catena("run", "drop.yaml", "--quiet")

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "catena/comm/communicator.hpp"
@@ -18,12 +19,13 @@ struct CutPlan {
   std::int64_t component = 0;  ///< smallest name of its joints
   std::int64_t joints = 0;
   bool loops = false;  ///< it is no tree
-  PartTree tree;
+  DealtTree dealt;
   std::vector<std::int64_t> rows;        ///< own ones
   std::vector<std::int64_t> rows_above;  ///< of separators above that its elimination changes
 
   double factor_per_row = 0.0;  ///< bytes of the fronts of parts
 
+  const PartTree& tree() const { return dealt.tree; }
   std::int64_t rows_of_all() const {
     return std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
   }
@@ -35,9 +37,10 @@ struct CutPlan {
 };
 
 /// Collective. The mechanisms that n_ranks ranks (any number, not this communicator's) would share,
-/// in the order of their names. `chains_apart`: chains are eliminated as such, not by parts.
+/// in the order of their names. `part`: the planned rank of each owned body, where they are cut
+/// unless `deterministic`. `chains_apart`: chains are eliminated as such, not by parts.
 std::vector<CutPlan> plan_cuts(const Communicator& comm, const Bodies& bodies,
-                               const ContactSet& contacts, int n_ranks, bool deterministic,
-                               bool chains_apart, std::int64_t cut_from);
+                               const ContactSet& contacts, std::span<const int> part, int n_ranks,
+                               bool deterministic, bool chains_apart, std::int64_t cut_from);
 
 }  // namespace catena

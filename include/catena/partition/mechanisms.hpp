@@ -140,4 +140,13 @@ PlacedCut cut_between_ranks(const Communicator& comm, std::span<const JointEdge>
                             std::span<const std::array<int, 4>> owner,
                             std::span<const char> marked);
 
+/// Collective. Cuts the marked mechanisms over n_ranks ranks (those that `owner` names; any number,
+/// not this communicator's): between the ranks of their bodies, and by their graphs where bodies
+/// lie too mixed for that. With `by_graph` all by their graphs, in parts whose number does not
+/// depend on the ranks; `owner` is not read then.
+PlacedCut cut_over_ranks(const Communicator& comm, std::span<const JointEdge> edges,
+                         std::span<const JointPlace> places,
+                         std::span<const std::array<int, 4>> owner, std::span<const char> marked,
+                         int n_ranks, bool by_graph);
+
 }  // namespace catena

@@ -1,6 +1,7 @@
 #include "catena/partition/cut_plan.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "catena/base/sort_unique.hpp"
 #include "catena/comm/directory.hpp"
@@ -54,23 +55,39 @@ std::vector<Above> find_above(const Communicator& comm, std::span<const JointEdg
   return own;
 }
 
+/// Collective. The planned ranks of the edges' bodies.
+std::vector<std::array<int, 4>> owners(const Communicator& comm, const Bodies& bodies,
+                                       std::span<const int> part,
+                                       std::span<const JointEdge> edges) {
+  std::vector<DirectoryEntry<int>> own;
+  for (std::size_t i = 0; i < part.size(); ++i) own.push_back({bodies.id[i], part[i]});
+  std::vector<GlobalId> wanted;
+  for (const JointEdge& edge : edges)
+    wanted.insert(wanted.end(), edge.body.begin(), edge.body.begin() + edge.n_bodies);
+  const auto found = look_up<int>(comm, own, wanted);
+  std::vector<std::array<int, 4>> owner(edges.size());
+  std::size_t next = 0;
+  for (std::size_t j = 0; j < edges.size(); ++j)
+    for (int k = 0; k < edges[j].n_bodies; ++k) owner[j][k] = found[next++].value;
+  return owner;
+}
+
 }  // namespace
 
 std::vector<CutPlan> plan_cuts(const Communicator& comm, const Bodies& bodies,
-                               const ContactSet& contacts, int n_ranks, bool deterministic,
-                               bool chains_apart, std::int64_t cut_from) {
+                               const ContactSet& contacts, std::span<const int> part, int n_ranks,
+                               bool deterministic, bool chains_apart, std::int64_t cut_from) {
   const std::vector<JointEdge> edges = partition::eliminated_edges(bodies, contacts);
   const std::vector<JointPlace> places = find_mechanisms(comm, edges);
-  std::vector<int> levels;
-  for (const JointPlace& place : places) {
-    const bool whole = (chains_apart && place.is_simple_chain()) || place.n_joints < cut_from;
-    levels.push_back(whole ? 0 : PartTree::of(place.n_joints, n_ranks, deterministic).levels);
-  }
-  const std::vector<int> nodes = cut_mechanisms(comm, edges, places, levels);
+  std::vector<char> large;
+  for (const JointPlace& place : places)
+    large.push_back(!(chains_apart && place.is_simple_chain()) && place.n_joints >= cut_from);
+  const PlacedCut placed = cut_over_ranks(comm, edges, places, owners(comm, bodies, part, edges),
+                                          large, n_ranks, deterministic);
+  const std::vector<int>& nodes = placed.node;
 
   struct Cut {
     std::int64_t component = 0, joints = 0, rows = 0;
-    int levels = 0;
     bool loops = false;
     double factor = 0.0;
 
@@ -80,7 +97,7 @@ std::vector<CutPlan> plan_cuts(const Communicator& comm, const Bodies& bodies,
   for (std::size_t j = 0; j < edges.size(); ++j)
     if (nodes[j] > 0)
       cuts.push_back(
-          {places[j].component, places[j].n_joints, places[j].n_rows, levels[j],
+          {places[j].component, places[j].n_joints, places[j].n_rows,
            places[j].kind == MechanismKind::ring || places[j].kind == MechanismKind::looped,
            partition::factor_memory(places[j])});
   sort_unique(cuts);
@@ -92,10 +109,11 @@ std::vector<CutPlan> plan_cuts(const Communicator& comm, const Bodies& bodies,
     plan.component = cut.component;
     plan.joints = cut.joints;
     plan.loops = cut.loops;
-    plan.tree = {cut.levels};
+    plan.dealt =
+        std::ranges::lower_bound(placed.parts, cut.component, {}, &MechanismParts::component)->tree;
     plan.factor_per_row =
         cut.factor * static_cast<double>(cut.joints) / static_cast<double>(cut.rows);
-    for (auto* list : {&plan.rows, &plan.rows_above}) list->assign(2 * plan.tree.n_parts(), 0);
+    for (auto* list : {&plan.rows, &plan.rows_above}) list->assign(2 * plan.tree().n_parts(), 0);
   }
   const auto of = [&](std::int64_t component) -> CutPlan& {
     return *std::ranges::lower_bound(plans, component, {}, &CutPlan::component);

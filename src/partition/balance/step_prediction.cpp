@@ -15,22 +15,22 @@ constexpr double kReductions = 26.0, kSolves = 2.0;
 
 double solve_growth(double joints) { return std::log2(joints + 1.0) / std::log2(kNetJoints + 1.0); }
 
-void add_parts(const CutPlan& cut, int n_ranks, std::span<KindRows> ranks) {
+void add_parts(const CutPlan& cut, std::span<KindRows> ranks) {
   const double rows_of_joint =
       static_cast<double>(cut.rows_of_all()) / static_cast<double>(cut.joints);
-  const DealtTree dealt = DealtTree::in_order(cut.tree, n_ranks);
   for (int node = 1; node < std::ssize(cut.rows); ++node) {
-    KindRows& rank = ranks[dealt.rank_of(node)];
+    KindRows& rank = ranks[cut.dealt.rank_of(node)];
     const auto rows = static_cast<double>(cut.rows[node]);
     // an anchor may have more rows than the joints of its mechanism
     (rows_of_joint > 1.5 ? rank.several : rank.single) += rows;
     if (!cut.loops) {
-      rank.tree_parts += rows;
+      // all but the separators are branches (across/branched_factor)
+      (cut.tree().is_part(node) ? rank.tree : rank.tree_parts) += rows;
       continue;
     }
     rank.net += rows;
     rank.net_solve += rows * solve_growth(static_cast<double>(cut.joints));
-    if (cut.tree.is_part(node)) rank.flops += net_flops(rows / rows_of_joint, rows_of_joint);
+    if (cut.tree().is_part(node)) rank.flops += net_flops(rows / rows_of_joint, rows_of_joint);
   }
 }
 
@@ -43,12 +43,12 @@ double largest(int level, const auto& of_node) {
 /// Separators on the critical path.
 void add_levels(const StepCosts& costs, const CutPlan& cut, StepPrediction& step) {
   constexpr double kLarge = 500.0;  // rows
-  for (int level = 0; level < cut.tree.levels; ++level)
+  for (int level = 0; level < cut.tree().levels; ++level)
     step.factor += largest(level, [&](int node) {
       const double rows = static_cast<double>(cut.rows[node] + cut.rows_above[node]);
       return cut.front_work(node) * (rows > kLarge ? costs.large_front_flop : costs.front_flop);
     });
-  for (int level = 1; level <= cut.tree.levels; ++level) {
+  for (int level = 1; level <= cut.tree().levels; ++level) {
     const double above =
         largest(level, [&](int node) { return static_cast<double>(cut.rows_above[node]); });
     step.messages += (1.0 + 2.0 * kSolves) * costs.latency +
@@ -107,7 +107,7 @@ std::vector<KindRows> count_rows(const Communicator& comm, const Bodies& bodies,
     const auto joints = static_cast<double>(p.n_joints);
     return is_net(p) ? net_flops(joints, static_cast<double>(p.n_rows) / joints) / joints : 0.0;
   });
-  for (const CutPlan& cut : cuts) add_parts(cut, n_ranks, ranks);
+  for (const CutPlan& cut : cuts) add_parts(cut, ranks);
   return ranks;
 }
 

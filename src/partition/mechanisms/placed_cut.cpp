@@ -99,6 +99,32 @@ double bearable_above(std::int64_t rows) {
   return std::max(1000.0, std::pow(static_cast<double>(rows), 2.0 / 3.0));
 }
 
+/// Collective. Cuts mechanisms by their graphs (`levels` of each joint's; 0: not) and adds them to
+/// `cut`.
+void cut_by_graph(const Communicator& comm, std::span<const JointEdge> edges,
+                  std::span<const JointPlace> places, std::span<const int> levels, int n_ranks,
+                  PlacedCut& cut) {
+  const std::vector<int> nodes = cut_mechanisms(comm, edges, places, levels);
+  struct Found {
+    std::int64_t component = 0;
+    int levels = 0;
+
+    auto operator<=>(const Found&) const = default;
+  };
+  std::vector<Found> found;
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    if (levels[i] == 0) continue;
+    cut.node[i] = nodes[i];
+    if (nodes[i] > 0) found.push_back({places[i].component, levels[i]});
+  }
+  sort_unique(found);
+  found = all_gather_values(comm, found);
+  sort_unique(found);
+  for (const auto& [component, n] : found)
+    cut.parts.push_back({component, DealtTree::in_order({n}, n_ranks)});
+  std::ranges::sort(cut.parts, {}, &MechanismParts::component);
+}
+
 }  // namespace
 
 PlacedCut cut_between_ranks(const Communicator& comm, std::span<const JointEdge> edges,
@@ -157,6 +183,24 @@ PlacedCut cut_between_ranks(const Communicator& comm, std::span<const JointEdge>
     else if (std::ranges::binary_search(too_much, component))
       cut.node[j] = PlacedCut::kNone;
   }
+  return cut;
+}
+
+PlacedCut cut_over_ranks(const Communicator& comm, std::span<const JointEdge> edges,
+                         std::span<const JointPlace> places,
+                         std::span<const std::array<int, 4>> owner, std::span<const char> marked,
+                         int n_ranks, bool by_graph) {
+  PlacedCut cut;
+  if (by_graph)
+    cut.node.assign(edges.size(), 0);
+  else
+    cut = cut_between_ranks(comm, edges, places, owner, marked);
+  std::vector<int> levels(edges.size(), 0);
+  for (std::size_t j = 0; j < edges.size(); ++j)
+    if (by_graph ? marked[j] != 0 : cut.node[j] == PlacedCut::kNone)
+      levels[j] = PartTree::of(places[j].n_joints, n_ranks, by_graph).levels;
+  const std::int64_t any = std::ranges::count_if(levels, [](int n) { return n > 0; });
+  if (comm.max(any) > 0) cut_by_graph(comm, edges, places, levels, n_ranks, cut);
   return cut;
 }
 

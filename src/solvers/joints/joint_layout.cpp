@@ -96,31 +96,6 @@ std::vector<int> owners_of(const ConstraintProblem& problem) {
   return owner;
 }
 
-/// Collective. Cuts mechanisms by their graphs (`levels` of each joint's; 0: not) and adds them to
-/// `cut`.
-void cut_by_graph(const Communicator& comm, std::span<const JointEdge> edges,
-                  std::span<const JointPlace> places, std::span<const int> levels, PlacedCut& cut) {
-  const std::vector<int> nodes = cut_mechanisms(comm, edges, places, levels);
-  struct Found {
-    std::int64_t component = 0;
-    int levels = 0;
-
-    auto operator<=>(const Found&) const = default;
-  };
-  std::vector<Found> found;
-  for (std::size_t i = 0; i < edges.size(); ++i) {
-    if (levels[i] == 0) continue;
-    cut.node[i] = nodes[i];
-    if (nodes[i] > 0) found.push_back({places[i].component, levels[i]});
-  }
-  sort_unique(found);
-  found = all_gather_values(comm, found);
-  sort_unique(found);
-  for (const auto& [component, n] : found)
-    cut.parts.push_back({component, DealtTree::in_order({n}, comm.size())});
-  std::ranges::sort(cut.parts, {}, &MechanismParts::component);
-}
-
 /// Collective. Cuts large mechanisms that are no chains, and deals their nodes to ranks: where the
 /// ranks of their bodies meet, so that joints are eliminated where they are held; by their graphs
 /// alone where the bits must not depend on the ranks, and where bodies lie too mixed. Returns the
@@ -130,25 +105,17 @@ std::vector<int> cut(const ConstraintProblem& problem, std::span<const HeldJoint
                      std::span<const char> as_chain, std::int64_t cut_from,
                      JointAssignment& assignment, JointLayout& layout) {
   const Communicator& comm = problem.comm;
-  PlacedCut cut{std::vector<int>(edges.size(), 0), {}};
-  if ((comm.size() == 1 && !problem.ordered) || sparse_elimination_asked_for()) return cut.node;
   std::vector<char> large(edges.size(), 0);
   std::int64_t any = 0;
   for (std::size_t i = 0; i < edges.size(); ++i)
     any |= large[i] = as_chain[i] == 0 && places[i].n_joints >= cut_from;
-  if (comm.max(any) == 0) return cut.node;
-  if (!problem.ordered) {
-    std::vector<std::array<int, 4>> owners;
-    owners.reserve(held.size());
-    for (const HeldJoint& joint : held) owners.push_back(joint.owner);
-    cut = cut_between_ranks(comm, edges, places, owners, large);
-  }
-  std::vector<int> levels(edges.size(), 0);
-  for (std::size_t i = 0; i < edges.size(); ++i)
-    if (problem.ordered ? large[i] != 0 : cut.node[i] == PlacedCut::kNone)
-      levels[i] = PartTree::of(places[i].n_joints, comm.size(), problem.ordered).levels;
-  any = std::ranges::count_if(levels, [](int n) { return n > 0; });
-  if (comm.max(any) > 0) cut_by_graph(comm, edges, places, levels, cut);
+  if ((comm.size() == 1 && !problem.ordered) || sparse_elimination_asked_for() ||
+      comm.max(any) == 0)
+    return std::vector<int>(edges.size(), 0);
+  std::vector<std::array<int, 4>> owners;
+  owners.reserve(held.size());
+  for (const HeldJoint& joint : held) owners.push_back(joint.owner);
+  PlacedCut cut = cut_over_ranks(comm, edges, places, owners, large, comm.size(), problem.ordered);
   layout.parts = std::move(cut.parts);
   for (std::size_t i = 0; i < edges.size(); ++i)
     if (cut.node[i] > 0)
