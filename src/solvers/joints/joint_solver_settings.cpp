@@ -11,11 +11,11 @@ constexpr std::array<std::string_view, 3> kGroupings = {"auto", "body", "rank"};
 }  // namespace
 
 void describe(SettingsVisitor& visit, JointSolverSettings& s) {
-  visit.choose(
-      "method", s.method, kMethods,
-      {.help = "auto: chains by elimination, trees leaf to root, few loops bordered, other "
-               "mechanisms sparse direct; chain: refuses what is no chain; direct: sparse "
-               "direct for all; iterative: swept like contacts"});
+  visit.choose("method", s.method, kMethods,
+               {.help = "auto: chains by elimination, trees leaf to root, few loops by a border or "
+                        "along paths, other "
+                        "mechanisms sparse direct; chain: refuses what is no chain; direct: sparse "
+                        "direct for all; iterative: swept like contacts"});
   visit.choose("grouping", s.grouping, kGroupings,
                {.help = "unit of a chain's odd/even elimination: a joint (`body`) or a rank's "
                         "segment; auto: by counted cost"});
