@@ -14,8 +14,10 @@ eight minutes on one core, of which each of the 36 solves may take --limit; --ed
 bodies. Needs python3-numpy, python3-yaml and python3-h5py.
 """
 import csv
+import json
 import os
 import subprocess
+import sys
 import time
 
 import numpy as np
@@ -58,6 +60,12 @@ def settling(kind, edge, end):
     energy = 0.5 * DENSITY * VOLUMES[kind] * edge**3 * REST**2
     return pile(kind, edge, end, probes=[{"name": "pile", "type": "energy", "on": "grains", "interval": STEP}],
                 stop_when="pile.kinetic < %.6g J" % energy)
+
+
+def at_rest(out):
+    """Whether the run of settling() ended by its energy."""
+    with open(os.path.join(out, "profile.json")) as file:
+        return json.load(file)["ended"] == "stop_when"
 
 
 def run(args, name, case):
@@ -154,6 +162,8 @@ def main():
     for edge in edges:
         for kind in args.shapes or SHAPES:
             settled = run(args, "%s-%d" % (kind, edge**3), settling(kind, edge, end))
+            if not args.short and not at_rest(settled):
+                sys.exit("%s: the pile does not rest after %g s; give --settle more" % (settled, end))
             cold_and_warm(args, solves, kind, edge, settled)
             go_on(args, runs, kind, edge, settled, steps)
     finish(args, "contacts_to_tolerance", "Contacts to tolerance", [

@@ -16,9 +16,14 @@ constexpr double kSamePoint = 1e-6;
 /// Pairs whose bodies are asked for ahead of their turn.
 constexpr std::size_t kAhead = 8;
 
-/// Bodies of one piece or several, whose least gap is their distance.
-bool is_solid(ShapeType type) {
-  return type != ShapeType::plane && type != ShapeType::hollow_cylinder && !is_surface(type);
+/// Bodies of one convex piece or several.
+bool is_solid(const Shape& shape, std::span<const Geometry> geometries) {
+  if (shape.type == ShapeType::compound)
+    return std::ranges::all_of(geometries[shape.geometry].parts, [&](const CompoundPart& part) {
+      return is_solid(part.shape, geometries);
+    });
+  return shape.type != ShapeType::plane && shape.type != ShapeType::hollow_cylinder &&
+         !is_surface(shape.type);
 }
 
 double least_gap(std::span<const ContactPoint> points) {
@@ -96,7 +101,9 @@ void PairContacts::collide_pair(const LocalBodies& local, const IdPair& pair,
   }
   // farther away a contact would stop what goes past beside it
   const double gap = least_gap(points_);
-  if (contacts.size() > first && gap >= margin && is_solid(a.type) && is_solid(b.type) &&
+  if (contacts.size() > first && gap >= margin &&
+      is_solid(local.constants[i].shape, model_->geometries) &&
+      is_solid(local.constants[j].shape, model_->geometries) &&
       !come_near({local.constants[i].shape, local.state[i].pose, {a.v, twist_a.w}},
                  {local.constants[j].shape, pose_b, {centre_velocity_b, twist_b.w}}, gap, margin,
                  reach))

@@ -117,6 +117,18 @@ TEST(NaturalSingular, AStepMayEndInLineOrHaveAStageThere) {
     }
 }
 
+/// Long steps, whose other places are not much softer than one in line that has lost its rank.
+TEST(NaturalSingular, ALongStepMayEndInLine) {
+  for (const int n : {2, 5})
+    for (const double part : {24.0, 12.0}) {
+      const double in_line = first_in_line(n), h = in_line / part;
+      const double beside = run_four_bars(n, 1.003 * h, in_line + 2.0 * h).off;
+      const Passage out = run_four_bars(n, h, in_line + 2.0 * h);
+      EXPECT_LT(out.off, 1.5 * beside) << n << " " << part;
+      EXPECT_EQ(out.passed, 1) << n << " " << part;
+    }
+}
+
 /// Velocities at such an end come from places beside it. Off by the fourth power of a step they
 /// are a quarter farther from the closed form at the end.
 TEST(NaturalSingular, AStepThatEndsInLineIsNoWorseThanOneBesideIt) {

@@ -30,6 +30,13 @@ struct Balls {
       state.subdomain.push_back(i);
     }
     ContactSearch(comm, model).find(bodies, state, kStep, set);
+    for (Index i = 0; i < to_index(set.bodies.size()); ++i) {
+      const BodyConstants& body = set.bodies.constants[i];
+      if (body.kind == BodyKind::dynamic)
+        problem.bodies.add_rigid(body.id, 1.0 / body.mass, 1.0 / body.inertia.x(), {});
+      else
+        problem.bodies.add_prescribed(body.id, {});
+    }
     contacts.make_rows(set, state, kStep, problem);
   }
 

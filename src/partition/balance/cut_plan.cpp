@@ -60,7 +60,7 @@ std::vector<std::array<int, 4>> owners(const Communicator& comm, const Bodies& b
                                        std::span<const int> part,
                                        std::span<const JointEdge> edges) {
   std::vector<DirectoryEntry<int>> own;
-  for (std::size_t i = 0; i < part.size(); ++i) own.push_back({bodies.id[i], part[i]});
+  for (std::size_t i = 0; i < part.size(); ++i) own.push_back({bodies.constants[i].id, part[i]});
   std::vector<GlobalId> wanted;
   for (const JointEdge& edge : edges)
     wanted.insert(wanted.end(), edge.body.begin(), edge.body.begin() + edge.n_bodies);

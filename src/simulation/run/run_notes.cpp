@@ -22,6 +22,11 @@ constexpr int kMaxWarnings = 5;
 /// Steps in a row in each of which some contact must have sunk in, so that it is no impact.
 constexpr std::int64_t kSunkSteps = 20;
 
+/// Steps in which a scene still falls together, and the overlap of a radius up to which its impacts
+/// are no fault of the case.
+constexpr std::int64_t kStartSteps = 500;
+constexpr double kStartOverlap = 0.05;
+
 /// What holds a heavy load: measured on stacks under tops of 10 to 10^6 times the mass.
 constexpr const char* kSunkAdvice =
     "contacts of contact.stiffness: auto are as compliant as the lighter body asks for; where that "
@@ -111,6 +116,9 @@ void RunNotes::note_overlaps(const StepReport& r) {
 /// Overlaps that are no longer small: the first, and then each twice as large.
 void RunNotes::note_depth(const StepReport& r) {
   if (r.overlap_bodies[0] == kNoBody || r.overlap_borne < 2.0 * deepest_told_) return;
+  if (sim_.state().step <= kStartSteps && r.overlap_borne < kStartOverlap &&
+      sim_.model().contact.stiffness != Stiffness::rigid)
+    return;
   deepest_told_ = r.overlap_borne;
   const bool heavy = r.overlap_bodies == r.sunk_bodies;
   if (heavy) heavy_told_ = r.sunk_bodies;

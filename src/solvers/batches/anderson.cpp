@@ -19,17 +19,10 @@ void Anderson::note(std::span<const MixProducts> pieces) {
   SumWords words(exact_);
   for (const Sum* sum : {&ff, &fd, &dd}) words.add(*sum);
   comm_.sum(words.words());
-  const double now = words[0], least = kShare * words[1] / words[2];
-  gamma_ = 0.0;
-  if (sweeps_ == 0 || sweeps_ % kCycle >= kMixed) {
-    momentum_ = {};  // the first sweep has no difference
-  } else if (!(now <= last_)) {
-    momentum_.halve();
-  } else {
-    momentum_.grow();
-    gamma_ = -momentum_.beta;
-    if (std::isfinite(least)) gamma_ = std::min(gamma_, std::max(least, -kLongest));
-  }
+  const double now = words[0], gamma = kShare * words[1] / words[2];
+  // the first sweep has no difference, and where |f| grows it says nothing
+  const bool mixes = sweeps_ > 0 && sweeps_ % kCycle < kMixed;
+  gamma_ = mixes && now <= last_ && std::isfinite(gamma) ? gamma : 0.0;
   last_ = now;
   ++sweeps_;
 }

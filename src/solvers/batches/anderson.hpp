@@ -7,7 +7,6 @@
 #include "catena/base/index.hpp"
 #include "catena/comm/communicator.hpp"
 #include "catena/math/types.hpp"
-#include "solvers/momentum.hpp"
 
 namespace catena {
 
@@ -24,12 +23,9 @@ struct MixProducts {
 ///   g_k - gamma (g_k - g_(k-1)),   gamma = argmin |f_k - gamma (f_k - f_(k-1))|
 ///
 /// in the norm of the compliances, in which the iteration of a contact problem contracts (batches
-/// take the normal row's for all three). gamma sees two sweeps only, and on tall piles, of whose
-/// slow modes each wants another one, it takes far too short steps: where Nesterov's momentum
-/// (momentum.hpp) goes further, -gamma is that. Impulses and velocities are mixed by the same
-/// factor, and velocities are affine in impulses, so that they keep belonging together. Where |f|
-/// grows, g is taken as it is and half of the momentum is kept. Who sweeps mixes as it goes: this
-/// class only finds gamma.
+/// take the normal row's for all three). Impulses and velocities are mixed by the same factor, and
+/// velocities are affine in impulses, so that they keep belonging together. Where |f| grows, g is
+/// taken as it is. Who sweeps mixes as it goes: this class only finds gamma.
 class Anderson {
  public:
   /// `exact`: sums do not depend on how pieces are dealt to ranks.
@@ -46,18 +42,15 @@ class Anderson {
   /// The first kMixed of kCycle sweeps are mixed, the later ones plain: mixes may circle.
   static constexpr int kCycle = 500, kMixed = 400;
   /// Part of the minimising gamma that is taken, since a whole step goes too far where contacts
-  /// change between holding and sliding. Without momentum, sweeps with 1, 0.8 and 0.6 of it: stacks
-  /// of 5 to 11 cubes (tests' box_stack, to 1e-6) 263, 244, 210; 8,000 settling spheres
-  /// (docs/choosing-step.md) 80, 84, 83.
+  /// change between holding and sliding. Sweeps with 1, 0.8 and 0.6 of it: stacks of 5 to 11 cubes
+  /// (tests' box_stack, to 1e-6) 263, 244, 210; 8,000 settling spheres (docs/choosing-step.md) 80,
+  /// 84, 83.
   static constexpr double kShare = 0.8;
-  /// -gamma of least squares at most: longer steps meet the slowest mode and stir up all others.
-  static constexpr double kLongest = 1.0;
 
   Communicator comm_;
   bool exact_;
   int sweeps_ = 0;
   double gamma_ = 0.0;
-  Momentum momentum_;
   double last_ = kInfinity;  ///< |f|^2 of the last sweep
 };
 

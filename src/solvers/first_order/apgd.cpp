@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "solvers/first_order/first_order_solver.hpp"
-#include "solvers/momentum.hpp"
 
 namespace catena {
 namespace {
@@ -22,7 +22,19 @@ constexpr double kLeast = 0.01;
 /// Squared length of a step over that of x at which its curvature is round-off.
 constexpr double kRest = 1e-28;
 
-MomentumPoint point(const Momentum& momentum) { return {1.0 + momentum.beta, -momentum.beta}; }
+/// theta_k+1^2 = (1 - theta_k+1) theta_k^2, beta = theta_k (1 - theta_k)/(theta_k^2 + theta_k+1).
+struct Momentum {
+  double theta = 1.0, beta = 0.0;
+
+  MomentumPoint y() const { return {1.0 + beta, -beta}; }
+
+  void grow() {
+    const double squared = theta * theta;
+    const double next = 0.5 * (theta * std::sqrt(squared + 4.0) - squared);
+    beta = theta * (1.0 - theta) / (squared + next);
+    theta = next;
+  }
+};
 
 /// The curvature that steps are made for.
 struct Curvature {
@@ -55,9 +67,9 @@ std::string iterate(const ApgdSettings& settings, Run& run) {
     // a step that is made again starts from the same y
     Momentum next = momentum;
     next.grow();
-    const StepWeights weights{point(momentum), 1.0 / curvature.l,
+    const StepWeights weights{momentum.y(), 1.0 / curvature.l,
                               run.coulomb() && !again && steps % settings.shift_interval == 0,
-                              point(next)};
+                              next.y()};
     const StepSums step = advance(run, weights);
     const bool last = run.is_last(product);
     due = due || last || run.due(product);

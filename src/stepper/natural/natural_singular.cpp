@@ -92,7 +92,8 @@ NaturalSoftness NaturalStepper::Impl::softness() {
   return {over_all, joint == kLast ? kNoBody : joint};
 }
 
-/// Collective, after factor() at the usual stage half way through the sub-step, or at its end.
+/// Collective, after factor() at the usual stage nearest half way through the sub-step, or at its
+/// end.
 void NaturalStepper::Impl::note_softness(bool at_end) {
   const NaturalSoftness now = softness();
   if (now.value > softest.value) softest = now;
@@ -105,15 +106,20 @@ void NaturalStepper::Impl::note_softness(bool at_end) {
 }
 
 /// Collective, before the first of careful stages. How soft rows are where the sub-step is farthest
-/// from the position: the least of its start, middle and end, unless that place lies in the
-/// position and has lost the rank: long mechanisms stay soft without it, but fall below kOutside.
+/// from the position: the least above kSoft of its start, middle and end, unless that place lies in
+/// the position and has lost the rank. Long mechanisms stay soft without it, but the middle is then
+/// softer than neither end, as no distance makes it, or the least falls below kOutside.
 void NaturalStepper::Impl::find_usual_softness() {
   place_bodies(time, stages.y);
   set_rows(time);
   factor();
   std::array<double, 3> found = {softness().value, softness_of[0], softness_of[1]};
+  const bool middle_lost = found[1] < std::min(found[0], found[2]);
   std::sort(found.begin(), found.end());
-  usual_softness = found[0] < kOutside * found[1] ? found[1] : found[0];
+  auto usual = found.begin();
+  if (middle_lost || usual[0] < kOutside * usual[1]) ++usual;
+  while (usual + 1 != found.end() && *usual <= kSoft) ++usual;
+  usual_softness = *usual;
 }
 
 /// Whether the softness of the sub-step's stages is that of rows which lose a rank: it changes, or

@@ -241,7 +241,7 @@ struct NaturalStepper::Impl {
   bool has_rows = false;                      ///< any rank has joints' rows
   std::int64_t all_rows = 0;                  ///< of all ranks
   NaturalSoftness softest;                    ///< of its usual stages
-  std::array<double, 2> softness_of{};        ///< half way through and at the end
+  std::array<double, 2> softness_of{};        ///< at the middle stage and at the end
   double usual_softness = 0.0;                ///< least of the sub-step, without lost ranks
   std::vector<double> scaled, scaled_before;  ///< multipliers of the last two, sqrt(N_rr) x_r
   std::vector<double> asked;                  ///< right-hand sides, while it is found

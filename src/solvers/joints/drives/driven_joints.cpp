@@ -1,13 +1,13 @@
 #include "solvers/joints/drives/driven_joints.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <unordered_map>
 #include <utility>
 
+#include "catena/constraints/block_diagonal.hpp"
 #include "catena/constraints/block_rows.hpp"
 #include "catena/model/joint.hpp"
 
@@ -355,15 +355,9 @@ bool DrivenJoints::find_set(std::span<double> impulses, std::span<double> veloci
 
 /// Local. N_ff of an own row: what a unit of its impulse does to its slip if its bodies are free.
 double DrivenJoints::inverse_inertia(std::size_t own) const {
-  double sum = 0.0;
-  std::array<double, 6> moved{};
-  for_each_body(problem_.blocks, block_[own], [&](Index b, const double* g) {
-    const std::span<const double> of_body(g, problem_.bodies.dofs(b));
-    const std::span<double> y = std::span(moved).first(of_body.size());
-    apply_inverse_mass(problem_.bodies, b, of_body, y);
-    for (std::size_t d = 0; d < y.size(); ++d) sum += of_body[d] * y[d];
-  });
-  return sum;
+  double diagonal = 0.0;
+  row_diagonals(problem_, to_index(problem_.contacts.size()) + block_[own], {&diagonal, 1});
+  return diagonal - problem_.blocks.compliance[general_row(own)];
 }
 
 /// Collective. The drives' impulses as they are, moved inside their bounds, and velocities with
