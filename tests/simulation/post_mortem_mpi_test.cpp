@@ -258,6 +258,14 @@ TEST(PostMortem, GravityThatNoStepFollowsIsNamedWithItsKeyForBodiesWithAShapeAnd
   // h^2 g over sqrt(I / m)
   EXPECT_NEAR(p.measures.gravity.value, 1e194 / 0.2, 1e182);
   EXPECT_EQ(p.measures.gravity.name_a, "bob");
+  // a speck of dust that gravity moves by ten times its size is no reason of what blew up beside it
+  const std::string dust =
+      "  - {name: dust, mass: 1e-9, inertia: [1e-21, 1e-21, 1e-21], position: [50, 0, 0]}\n";
+  const PostMortem r =
+      of_blow_up("gravity: [0, 0, -9.81]\n" + std::string(kMaterial) + "bodies:\n" +
+                 sphere_text("ball", 5, 3, ", velocity: [1e9, 0, 0]") + dust + times);
+  EXPECT_EQ(r.advice.reasons[0], "fast_motion") << r.advice.text;
+  EXPECT_EQ(r.advice.text.find("gravity"), std::string::npos) << r.advice.text;
   // a start that is too fast, without a shape, too
   const std::size_t at = hung.find("}\njoints");
   const PostMortem q = of_blow_up(std::string(hung).insert(at, ", velocity: [1e9, 0, 0]") + times);

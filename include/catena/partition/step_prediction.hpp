@@ -29,8 +29,8 @@ double net_flops(double joints, double rows);
 struct StepCosts {
   int ranks = 1;                                    ///< that were at work together
   MechanismCosts chain;                             ///< eliminated as such
-  MechanismCosts tree;                              ///< whole on a rank
-  MechanismCosts tree_parts;                        ///< of a cut one, by fronts
+  MechanismCosts tree;                              ///< whole on a rank, and parts of a cut one
+  MechanismCosts tree_parts;                        ///< separators of a cut one, by fronts
   MechanismCosts net;                               ///< without net_flops in `factor`
   double front_flop = 0.0, large_front_flop = 0.0;  ///< a multiply-add in fronts of 200, 1,000 rows
   double reduction = 0.0;                           ///< sum over all ranks

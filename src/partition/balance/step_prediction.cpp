@@ -24,7 +24,7 @@ void add_parts(const CutPlan& cut, std::span<KindRows> ranks) {
     // an anchor may have more rows than the joints of its mechanism
     (rows_of_joint > 1.5 ? rank.several : rank.single) += rows;
     if (!cut.loops) {
-      // all but the separators are branches (across/branched_factor)
+      // nearly all but the separators are branches (across/branched_factor)
       (cut.tree().is_part(node) ? rank.tree : rank.tree_parts) += rows;
       continue;
     }

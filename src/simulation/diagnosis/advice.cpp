@@ -160,9 +160,7 @@ std::string text_strong_force(const FailureMeasures& m) {
 constexpr double kSenseless = 1e4;
 
 bool holds_strong_gravity(const FailureMeasures& m) {
-  // a light grain beside the body that blew up would be the reason of nothing
-  const bool concerned = m.gravity.value >= kSenseless || m.gravity.name_a == m.body;
-  return m.blow_up && !m.explicit_stepper && m.gravity.value > kMuchMotion && concerned;
+  return m.blow_up && !m.explicit_stepper && m.gravity.value > kMuchMotion;
 }
 double weight_strong_gravity(const FailureMeasures& m) { return m.gravity.value / kMuchMotion; }
 std::string text_strong_gravity(const FailureMeasures& m) {

@@ -55,10 +55,11 @@ struct FailureMeasures {
   std::int64_t step_number = 0;  ///< counted from 1
   std::string method, metric;    ///< names of solver.method and solver.metric
   ContactLaw law = ContactLaw::coulomb;
-  std::string unit;      ///< of the metric
-  std::string body;      ///< that blew up: the fastest of the solve; empty: none is known
-  std::string body_key;  ///< its key
-  std::string stuck;     ///< SolveReport::stuck: why a direct method has no solution
+  std::string unit;            ///< of the metric
+  GlobalId body_id = kNoBody;  ///< that blew up: the fastest of the solve; kNoBody: none is known
+  std::string body;            ///< its name
+  std::string body_key;        ///< its key
+  std::string stuck;           ///< SolveReport::stuck: why a direct method has no solution
   Convergence convergence;
   double wall_s = 0.0;          ///< of the solve
   double start_energy = 0.0;    ///< energy error of zero impulses, J

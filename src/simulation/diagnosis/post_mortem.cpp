@@ -122,6 +122,7 @@ class Examination {
     }
     const Extreme all = of_all(comm_, model_.names, own);
     if (all.a == kNoBody) return;
+    m.body_id = all.a;
     m.body = all.name_a;
     m.body_key = body_key(settings_, model_, all.a);
   }
@@ -353,18 +354,23 @@ double size_of_way(const BodyConstants& body, bool blow_up) {
   return std::sqrt(body.inertia.maxCoeff() / body.mass);
 }
 
-/// Collective. How far gravity and given forces make a body go within a step, over its size.
+/// Collective, after name_fastest(). How far given forces make a body go within a step, over its
+/// size, and gravity the one that blew up, or where that is not known the one it moves farthest: a
+/// speck of dust beside it is the reason of nothing.
 void measure_forces(const Simulation& sim, std::int64_t step, FailureMeasures& m) {
   const double h = sim.settings().time.step;
   const double time = static_cast<double>(step - 1) * h;
   const Model& model = sim.model();
-  OwnExtreme own, falling;
+  OwnExtreme own, falling, fastest;
   double own_speed = 0.0;
   m.gravity_speed = h * model.mean_gravity(time, h).stableNorm();
   for (const BodyConstants& body : sim.bodies().constants) {
     if (body.kind != BodyKind::dynamic) continue;
     const double size = size_of_way(body, m.blow_up);
-    if (size > 0.0) falling.offer(h * m.gravity_speed / size, body.id, kNoBody);
+    if (size > 0.0) {
+      falling.offer(h * m.gravity_speed / size, body.id, kNoBody);
+      if (body.id == m.body_id) fastest.offer(h * m.gravity_speed / size, body.id, kNoBody);
+    }
     for (std::size_t f = 0; f < model.forces.size(); ++f) {
       const AppliedForce& force = model.forces[f];
       if (force.body != body.id || !(size > 0.0)) continue;
@@ -374,7 +380,8 @@ void measure_forces(const Simulation& sim, std::int64_t step, FailureMeasures& m
       own.offer(h * speed / size, body.id, static_cast<GlobalId>(f));
     }
   }
-  m.gravity = of_all(sim.communicator(), model.names, falling);
+  m.gravity = of_all(sim.communicator(), model.names, fastest);
+  if (m.gravity.a == kNoBody) m.gravity = of_all(sim.communicator(), model.names, falling);
   m.gravity.name_b = model.gravity_table.empty() ? "gravity" : "gravity_table";
   const double value = own.value;
   m.force = of_all(sim.communicator(), model.names, own);
@@ -505,7 +512,6 @@ PostMortem examine_step(const Simulation& sim, const std::string* blow_up, Trial
   m.unit = metric_unit(report.metric);
   m.motion = largest_motion(sim, m.blow_up);
   m.heaviest = heaviest_body(sim);
-  measure_forces(sim, p.step, m);
   if (blow_up != nullptr) p.message = *blow_up;
   m.explicit_stepper = settings.time.stepper == StepperKind::natural;
   if (m.explicit_stepper) {
@@ -530,6 +536,7 @@ PostMortem examine_step(const Simulation& sim, const std::string* blow_up, Trial
                           ? report.joints.longest_chain
                           : sim.communicator().sum(std::ssize(sim.bodies().joints));
   }
+  measure_forces(sim, p.step, m);
   m.trials = try_step_again(sim, trials_wanted(m), kMuchOverlap, trial_seconds(sim, trials));
   p.advice = advise(m);
   return p;

@@ -357,7 +357,9 @@ bool DrivenJoints::find_set(std::span<double> impulses, std::span<double> veloci
 double DrivenJoints::inverse_inertia(std::size_t own) const {
   double diagonal = 0.0;
   row_diagonals(problem_, to_index(problem_.contacts.size()) + block_[own], {&diagonal, 1});
-  return diagonal - problem_.blocks.compliance[general_row(own)];
+  // round-off under a soft drive's compliance is above 0, too
+  return std::max(diagonal - problem_.blocks.compliance[general_row(own)],
+                  std::numeric_limits<double>::epsilon() * diagonal);
 }
 
 /// Collective. The drives' impulses as they are, moved inside their bounds, and velocities with
