@@ -226,9 +226,8 @@ void ContactStretches::keep(const ContactSolution& solution, const ContactForce&
                             const Vec3& u, State& state) const {
   const auto& [kept, rows, problem, lambda, twists] = solution;
   const double spin = rows.normal.dot(solution.spin(rows.body_a) + solution.spin(rows.body_b));
-  const auto turned = [&](const Vec3& x) {
-    return about_normal(rows.normal, 0.5 * step_ * spin, x);
-  };
+  const Vec3& normal = rows.normal;
+  const auto turned = [&](const Vec3& x) { return about_normal(normal, 0.5 * step_ * spin, x); };
   const bool overlapped = kept.start_overlap >= kLeastStartOverlap;
   if (!force.impulse.isZero(0.0) || overlapped) {
     const auto [x1, x2] = kept.next_stretch;

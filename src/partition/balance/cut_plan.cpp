@@ -80,6 +80,7 @@ std::vector<CutPlan> plan_cuts(const Communicator& comm, const Bodies& bodies,
   const std::vector<JointEdge> edges = partition::eliminated_edges(bodies, contacts);
   const std::vector<JointPlace> places = find_mechanisms(comm, edges);
   std::vector<char> large;
+  large.reserve(places.size());
   for (const JointPlace& place : places)
     large.push_back(!(chains_apart && place.is_simple_chain()) && place.n_joints >= cut_from);
   const PlacedCut placed = cut_over_ranks(comm, edges, places, owners(comm, bodies, part, edges),

@@ -61,6 +61,7 @@ DealtTree tree_of(std::span<const Shared> shared) {
 /// Of each of a tree's ranks the node of its part, ascending in rank.
 std::vector<std::pair<int, int>> parts_of(const DealtTree& dealt) {
   std::vector<std::pair<int, int>> parts;
+  parts.reserve(dealt.rank.size());
   for (int part = 0; part < std::ssize(dealt.rank); ++part)
     parts.emplace_back(dealt.rank[part], dealt.tree.n_parts() + part);
   std::ranges::sort(parts);

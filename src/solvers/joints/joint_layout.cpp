@@ -32,7 +32,7 @@ std::vector<JointEdge> edges_of(const ConstraintProblem& problem, std::span<cons
   for (std::size_t i = 0; i < held.size(); ++i) {
     edges[i].key = held[i].name;
     edges[i].rows = held[i].rows;
-    edges[i].n_bodies = held[i].bodies;
+    edges[i].n_bodies = static_cast<unsigned char>(held[i].bodies);
     for (Index j = 0; j < held[i].bodies; ++j)
       edges[i].body[j] = problem.bodies.id[held[i].body(problem, j)];
   }
@@ -77,7 +77,7 @@ AssignedJoint assigned_joint(const ConstraintProblem& problem, const HeldJoint& 
   joint.drives = held.drives;
   joint.place = place;
   joint.position = position;
-  joint.bodies = held.bodies;
+  joint.bodies = static_cast<unsigned char>(held.bodies);
   for (Index j = 0; j < held.bodies; ++j) {
     const Index b = held.body(problem, j);
     joint.body[j] = problem.bodies.id[b];
@@ -141,6 +141,7 @@ void assign(const ConstraintProblem& problem, std::span<const HeldJoint> held,
   }
   layout.sent.assign(sent.begin(), sent.end());
   std::vector<Parcel> out;
+  out.reserve(elsewhere.size());
   for (const auto& [rank, list] : elsewhere) out.push_back({rank, to_bytes(list)});
   for (const Parcel& parcel : comm.exchange(std::move(out)))
     for (AssignedJoint& joint : from_bytes<AssignedJoint>(parcel.bytes)) {

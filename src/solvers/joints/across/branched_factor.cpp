@@ -213,6 +213,7 @@ void BranchedFactor::list_rest(const MechanismRows& structure, const BlockNodes&
   for (const TreeRoots& r : roots_)
     roots.push_back({id[r.last], r.first == kNoIndex ? kNoBody : id[r.first]});
   std::vector<GlobalId> bodies;
+  bodies.reserve(met.size());
   for (const Index b : met) bodies.push_back(id[b]);
   messages_.emplace(guests_.comm(), roots, bodies);
 

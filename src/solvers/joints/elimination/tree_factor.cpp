@@ -11,10 +11,10 @@
 namespace catena {
 namespace {
 
-template <int M>
-using Rows6 = Eigen::Matrix<double, M, 6, Eigen::RowMajor>;
-template <int M>
-using Vector = Eigen::Matrix<double, M, 1>;
+template <int kM>
+using Rows6 = Eigen::Matrix<double, kM, 6, Eigen::RowMajor>;
+template <int kM>
+using Vector = Eigen::Matrix<double, kM, 1>;
 using Square6 = Eigen::Matrix<double, 6, 6>;
 
 /// Calls f<rows>().
@@ -38,10 +38,10 @@ void for_rows(int rows, F&& f) {
 
 /// T = L L^T in place, lower; the diagonal then holds 1/L_ii. Pivots go to `pivot`. Returns how
 /// many were raised.
-template <int M>
-int cholesky(Eigen::Matrix<double, M, M>& t, const double* added, double* pivot) {
+template <int kM>
+int cholesky(Eigen::Matrix<double, kM, kM>& t, const double* added, double* pivot) {
   int raised = 0;
-  for (int i = 0; i < M; ++i) {
+  for (int i = 0; i < kM; ++i) {
     double d = t(i, i);
     for (int k = 0; k < i; ++k) d -= t(i, k) * t(i, k);
     pivot[i] = d;
@@ -52,7 +52,7 @@ int cholesky(Eigen::Matrix<double, M, M>& t, const double* added, double* pivot)
     }
     const double inverse = 1.0 / std::sqrt(d);
     t(i, i) = inverse;
-    for (int r = i + 1; r < M; ++r) {
+    for (int r = i + 1; r < kM; ++r) {
       double s = t(r, i);
       for (int k = 0; k < i; ++k) s -= t(r, k) * t(i, k);
       t(r, i) = s * inverse;
@@ -62,20 +62,20 @@ int cholesky(Eigen::Matrix<double, M, M>& t, const double* added, double* pivot)
 }
 
 /// y = L^-1 y and y = L^-T y.
-template <int M>
+template <int kM>
 void lower_solve(const double* l, double* y) {
-  for (int i = 0; i < M; ++i) {
+  for (int i = 0; i < kM; ++i) {
     double s = y[i];
-    for (int k = 0; k < i; ++k) s -= l[i + M * k] * y[k];
-    y[i] = s * l[i + M * i];
+    for (int k = 0; k < i; ++k) s -= l[i + kM * k] * y[k];
+    y[i] = s * l[i + kM * i];
   }
 }
-template <int M>
+template <int kM>
 void upper_solve(const double* l, double* y) {
-  for (int i = M - 1; i >= 0; --i) {
+  for (int i = kM - 1; i >= 0; --i) {
     double s = y[i];
-    for (int k = i + 1; k < M; ++k) s -= l[k + M * i] * y[k];
-    y[i] = s * l[i + M * i];
+    for (int k = i + 1; k < kM; ++k) s -= l[k + kM * i] * y[k];
+    y[i] = s * l[i + kM * i];
   }
 }
 
@@ -91,12 +91,12 @@ void set_inverse_mass(const ProblemBodies& bodies, Index body, std::array<double
 }
 
 /// G M_b^-1.
-template <int M>
-Rows6<M> times_inverse_mass(const Eigen::Map<const Rows6<M>>& g, const ProblemBodies& bodies,
-                            Index body) {
+template <int kM>
+Rows6<kM> times_inverse_mass(const Eigen::Map<const Rows6<kM>>& g, const ProblemBodies& bodies,
+                             Index body) {
   const double* m = bodies.inverse_mass.data() + bodies.mass_begin[body];
-  Rows6<M> product;
-  for (int r = 0; r < M; ++r) {
+  Rows6<kM> product;
+  for (int r = 0; r < kM; ++r) {
     const double x = g(r, 3), y = g(r, 4), z = g(r, 5);
     for (int d = 0; d < 3; ++d) product(r, d) = m[0] * g(r, d);
     product(r, 3) = m[1] * x + m[2] * y + m[3] * z;
@@ -107,12 +107,12 @@ Rows6<M> times_inverse_mass(const Eigen::Map<const Rows6<M>>& g, const ProblemBo
 }
 
 /// X = L^-1 X, row by row.
-template <int M, class Rows>
+template <int kM, class Rows>
 void lower_solve_rows(const double* l, Rows& x) {
-  for (int i = 0; i < M; ++i) {
+  for (int i = 0; i < kM; ++i) {
     Eigen::Matrix<double, 1, 6> s = x.row(i);
-    for (int k = 0; k < i; ++k) s -= l[i + M * k] * x.row(k);
-    x.row(i) = s * l[i + M * i];
+    for (int k = 0; k < i; ++k) s -= l[i + kM * k] * x.row(k);
+    x.row(i) = s * l[i + kM * i];
   }
 }
 
@@ -277,57 +277,57 @@ void TreeFactor::sort_from_leaves(Index n_bodies) {
   joints_ = std::move(sorted);
 }
 
-template <int M>
+template <int kM>
 void TreeFactor::factor_joint(const Joint& joint, const MechanismRows& joints,
                               std::span<const double> added) {
   const std::size_t row = joint.row;
-  const Eigen::Map<const Rows6<M>> g_p(jacobian_ + joint.g_p);
+  const Eigen::Map<const Rows6<kM>> g_p(jacobian_ + joint.g_p);
   Eigen::Map<Square6> w_p(w_[joint.parent].data());
-  Rows6<M> p;
+  Rows6<kM> p;
   if (joint.first_at_parent) {
     set_inverse_mass(joints.bodies, joint.parent, w_[joint.parent]);
-    p = times_inverse_mass<M>(g_p, joints.bodies, joint.parent);
+    p = times_inverse_mass<kM>(g_p, joints.bodies, joint.parent);
   } else {
     p = g_p * w_p;
   }
-  Eigen::Matrix<double, M, M> t = p.lazyProduct(g_p.transpose());
-  Rows6<M> c;
+  Eigen::Matrix<double, kM, kM> t = p.lazyProduct(g_p.transpose());
+  Rows6<kM> c;
   if (joint.child != kNoIndex) {
-    const Eigen::Map<const Rows6<M>> g_c(jacobian_ + joint.g_c);
+    const Eigen::Map<const Rows6<kM>> g_c(jacobian_ + joint.g_c);
     const Eigen::Map<const Square6> w_c(w_[joint.child].data());
-    c = joint.leaf ? times_inverse_mass<M>(g_c, joints.bodies, joint.child) : Rows6<M>(g_c * w_c);
+    c = joint.leaf ? times_inverse_mass<kM>(g_c, joints.bodies, joint.child) : Rows6<kM>(g_c * w_c);
     t += c.lazyProduct(g_c.transpose());
   }
-  for (int i = 0; i < M; ++i) {
+  for (int i = 0; i < kM; ++i) {
     const auto r = row + i;
     t(i, i) += joints.blocks.compliance[r] + added[r];
   }
-  raised_ += cholesky<M>(t, added.data() + row, pivot_.data() + row);
+  raised_ += cholesky<kM>(t, added.data() + row, pivot_.data() + row);
 
-  lower_solve_rows<M>(t.data(), p);
-  Eigen::Map<Rows6<M>>(data_.data() + joint.data) = p;
+  lower_solve_rows<kM>(t.data(), p);
+  Eigen::Map<Rows6<kM>>(data_.data() + joint.data) = p;
   w_p -= p.transpose().lazyProduct(p);
-  Eigen::Map<Eigen::Matrix<double, M, M>>(data_.data() + joint.data + 6 * M) = t;
-  if (joint.path != kNoIndex) carry_first<M>(joint, joints, c.data());
+  Eigen::Map<Eigen::Matrix<double, kM, kM>>(data_.data() + joint.data + 6 * kM) = t;
+  if (joint.path != kNoIndex) carry_first<kM>(joint, joints, c.data());
 }
 
 /// Of a joint on a path, whose X and L are known.
-template <int M>
+template <int kM>
 void TreeFactor::carry_first(const Joint& joint, const MechanismRows& joints,
                              const double* g_c_w_c) {
   Path& path = paths_[joint.path];
   const Index first = path.ends.first;
   double* data = data_.data() + joint.data;
-  const Eigen::Map<const Rows6<M>> x(data);
-  Eigen::Map<Rows6<M>> z(data + 6 * M + M * M);
+  const Eigen::Map<const Rows6<kM>> x(data);
+  Eigen::Map<Rows6<kM>> z(data + 6 * kM + kM * kM);
   Eigen::Map<Square6> w_z(w_[first].data()), w_pz(path.coupling.data());
   if (joint.child == first) {
     if (joint.leaf) set_inverse_mass(joints.bodies, first, w_[first]);
-    z = Eigen::Map<const Rows6<M>>(g_c_w_c);
+    z = Eigen::Map<const Rows6<kM>>(g_c_w_c);
   } else {
-    z.noalias() = Eigen::Map<const Rows6<M>>(jacobian_ + joint.g_c) * w_pz;
+    z.noalias() = Eigen::Map<const Rows6<kM>>(jacobian_ + joint.g_c) * w_pz;
   }
-  lower_solve_rows<M>(data + 6 * M, z);
+  lower_solve_rows<kM>(data + 6 * kM, z);
   w_pz.noalias() = -x.transpose().lazyProduct(z);
   w_z -= z.transpose().lazyProduct(z);
 }
@@ -336,7 +336,7 @@ bool TreeFactor::factor(const MechanismRows& joints, std::span<const double> add
   raised_ = 0;
   jacobian_ = joints.blocks.jacobian.data();
   for (const Joint& joint : joints_) {
-    for_rows(joint.rows, [&]<int M>() { factor_joint<M>(joint, joints, added); });
+    for_rows(joint.rows, [&]<int kM>() { factor_joint<kM>(joint, joints, added); });
   }
   for (Path& path : paths_) {
     Eigen::Map<Eigen::Matrix<double, 12, 12>> left(path.left.data());
@@ -362,21 +362,21 @@ void TreeFactor::pivots(std::span<double> out) {
 }
 
 /// y_j = L_j^-1 (x_j - G_c u_c - G_p u_p), u_p <- u_p + X_j^T y_j, u_z <- u_z + Z_j^T y_j.
-template <int M>
+template <int kM>
 void TreeFactor::forward_joint(const Joint& joint, std::span<double> x) {
   using Six = Eigen::Matrix<double, 6, 1>;
   const double* data = data_.data() + joint.data;
   Eigen::Map<Six> u_p(u_[joint.parent].data());
-  Eigen::Map<Vector<M>> out(x.data() + joint.row);
-  Vector<M> y = out;
+  Eigen::Map<Vector<kM>> out(x.data() + joint.row);
+  Vector<kM> y = out;
   if (!joint.first_at_parent)
-    y.noalias() -= Eigen::Map<const Rows6<M>>(jacobian_ + joint.g_p).lazyProduct(u_p);
+    y.noalias() -= Eigen::Map<const Rows6<kM>>(jacobian_ + joint.g_p).lazyProduct(u_p);
   if (joint.child != kNoIndex && !joint.leaf) {
     const Eigen::Map<const Six> u_c(u_[joint.child].data());
-    y.noalias() -= Eigen::Map<const Rows6<M>>(jacobian_ + joint.g_c).lazyProduct(u_c);
+    y.noalias() -= Eigen::Map<const Rows6<kM>>(jacobian_ + joint.g_c).lazyProduct(u_c);
   }
-  lower_solve<M>(data + 6 * M, y.data());
-  const Eigen::Map<const Rows6<M>> x_j(data);
+  lower_solve<kM>(data + 6 * kM, y.data());
+  const Eigen::Map<const Rows6<kM>> x_j(data);
   if (joint.first_at_parent)
     u_p.noalias() = x_j.transpose().lazyProduct(y);
   else
@@ -385,30 +385,31 @@ void TreeFactor::forward_joint(const Joint& joint, std::span<double> x) {
     const Index first = paths_[joint.path].ends.first;
     Eigen::Map<Six> u_z(u_[first].data());
     if (joint.leaf && joint.child == first) u_z.setZero();
-    u_z.noalias() += Eigen::Map<const Rows6<M>>(data + 6 * M + M * M).transpose().lazyProduct(y);
+    u_z.noalias() +=
+        Eigen::Map<const Rows6<kM>>(data + 6 * kM + kM * kM).transpose().lazyProduct(y);
   }
   out = y;
 }
 
 /// x_j = L_j^-T (y_j - X_j f_p - Z_j f_z), f_p <- f_p + G_p^T x_j, f_c = G_c^T x_j, and what f_z
 /// is of other joints besides.
-template <int M>
+template <int kM>
 void TreeFactor::backward_joint(const Joint& joint, std::span<double> x) {
   using Six = Eigen::Matrix<double, 6, 1>;
   const double* data = data_.data() + joint.data;
   Eigen::Map<Six> f_p(u_[joint.parent].data());
-  Eigen::Map<Vector<M>> out(x.data() + joint.row);
-  Vector<M> y = out;
-  y.noalias() -= Eigen::Map<const Rows6<M>>(data).lazyProduct(f_p);
+  Eigen::Map<Vector<kM>> out(x.data() + joint.row);
+  Vector<kM> y = out;
+  y.noalias() -= Eigen::Map<const Rows6<kM>>(data).lazyProduct(f_p);
   const Index first = joint.path == kNoIndex ? kNoIndex : paths_[joint.path].ends.first;
   if (first != kNoIndex)
-    y.noalias() -= Eigen::Map<const Rows6<M>>(data + 6 * M + M * M)
+    y.noalias() -= Eigen::Map<const Rows6<kM>>(data + 6 * kM + kM * kM)
                        .lazyProduct(Eigen::Map<const Six>(u_[first].data()));
-  upper_solve<M>(data + 6 * M, y.data());
-  const Eigen::Map<const Rows6<M>> g_p(jacobian_ + joint.g_p);
+  upper_solve<kM>(data + 6 * kM, y.data());
+  const Eigen::Map<const Rows6<kM>> g_p(jacobian_ + joint.g_p);
   if (!joint.first_at_parent) f_p.noalias() += g_p.transpose().lazyProduct(y);
   if (joint.child != kNoIndex && !joint.leaf) {
-    const Eigen::Map<const Rows6<M>> g_c(jacobian_ + joint.g_c);
+    const Eigen::Map<const Rows6<kM>> g_c(jacobian_ + joint.g_c);
     Eigen::Map<Six> f_c(u_[joint.child].data());
     if (joint.child == first)
       f_c.noalias() += g_c.transpose().lazyProduct(y);
@@ -420,7 +421,7 @@ void TreeFactor::backward_joint(const Joint& joint, std::span<double> x) {
 
 void TreeFactor::forward(std::span<double> x) {
   for (const Joint& joint : joints_) {
-    for_rows(joint.rows, [&]<int M>() { forward_joint<M>(joint, x); });
+    for_rows(joint.rows, [&]<int kM>() { forward_joint<kM>(joint, x); });
   }
   for (Path& path : paths_) {
     std::ranges::copy(u_[path.ends.last], path.velocity.begin());
@@ -436,7 +437,7 @@ void TreeFactor::backward(std::span<double> x, std::span<const double> impulses)
     if (6 * i < impulses.size()) std::copy_n(impulses.data() + 6 * i, 6, u_[roots_[i]].data());
   }
   for (auto joint = joints_.rbegin(); joint != joints_.rend(); ++joint) {
-    for_rows(joint->rows, [&]<int M>() { backward_joint<M>(*joint, x); });
+    for_rows(joint->rows, [&]<int kM>() { backward_joint<kM>(*joint, x); });
   }
 }
 

@@ -125,13 +125,13 @@ class TreeFactor final : public CholeskyFactor {
   void mark_paths(std::span<const Index> above);
   void sort_from_leaves(Index n_bodies);
   void list_blocks_of_bodies(const MechanismRows& structure, std::span<const char> in_forest);
-  template <int M>
+  template <int kM>
   void factor_joint(const Joint& joint, const MechanismRows& joints, std::span<const double> added);
-  template <int M>
+  template <int kM>
   void carry_first(const Joint& joint, const MechanismRows& joints, const double* g_c_w_c);
-  template <int M>
+  template <int kM>
   void forward_joint(const Joint& joint, std::span<double> x);
-  template <int M>
+  template <int kM>
   void backward_joint(const Joint& joint, std::span<double> x);
 
   std::vector<Joint> joints_;  ///< in pivot order
