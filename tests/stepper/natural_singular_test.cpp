@@ -117,7 +117,7 @@ TEST(NaturalSingular, AStepMayEndInLineOrHaveAStageThere) {
     }
 }
 
-/// Long steps, whose other places are not much softer than one in line that has lost its rank.
+/// Long steps, of some 0.1 and 0.2 rad.
 TEST(NaturalSingular, ALongStepMayEndInLine) {
   for (const int n : {2, 5})
     for (const double part : {24.0, 12.0}) {
