@@ -80,17 +80,26 @@ double look_up(const DampingTable& table, double restitution) {
   return table[i] + (at - static_cast<double>(i)) * (table[i + 1] - table[i]);
 }
 
-/// What a step that resolves a contact in N parts must ask for so that e is the rebound, at the
-/// mean over the places within a step at which bodies touch.
-double asked_restitution(double e, double parts) {
-  return std::min(1.0, e + 1.2 * e * (1.0 - e) / parts + 2.4 * e * e / (parts * parts));
+/// What a step that is this part of a contact must ask for so that e is the rebound, at the mean
+/// over the places within a step at which bodies touch.
+double asked_restitution(double e, double part) {
+  return std::min(1.0, e + 1.2 * e * (1.0 - e) * part + 2.4 * e * e * part * part);
 }
 
-/// The same of Hertz's law. The second bound keeps e = 1 from a rebound above 1 at the worst place.
-double asked_hertz_restitution(StepperKind kind, double e, double parts) {
-  if (kind == StepperKind::dvi) return e;
-  return std::min(e - 0.75 * std::sqrt(e) * std::pow(1.0 - e, 2.4) / parts,
-                  1.0 - 0.3 / (parts * parts));
+/// By how much more a contact of Hertz's law rebounds than asked for, per part.
+double hertz_excess(double e) { return 0.75 * std::sqrt(e) * std::pow(1.0 - e, 2.4); }
+
+/// The same of Hertz's law; `excess` is hertz_excess(e). The second bound keeps e = 1 from a
+/// rebound above 1 at the worst place.
+double asked_hertz_restitution(double e, double excess, double part) {
+  return std::min(e - excess * part, 1.0 - 0.3 * part * part);
+}
+
+/// (1 + x)^(-1/5), x >= 0; by its series where bodies rest on each other: the first term dropped is
+/// below 6e-17 there.
+double minus_fifth_power(double x) {
+  if (x < 1e-3) return 1.0 - x * (0.2 - x * (0.12 - x * (0.088 - x * 0.0704)));
+  return std::pow(1.0 + x, -0.2);
 }
 
 /// k_t/k_n at which a contact's normal and tangential motions are equally stiff for a solver, and
@@ -134,12 +143,13 @@ double ContactStiffness::energy(const ContactRowsGiven& rows, double overlap) {
   // f = c overlap^(3/2) with c = 1/(eps sqrt(delta)), of which 2/5 f overlap is stored, and linear
   // up to the overlap d: c sqrt(d)/2 overlap^2
   const double coefficient = 1.0 / (rows.normal * std::sqrt(rows.secant_overlap));
+  if (rows.linear_overlap == 0.0)
+    return coefficient * (0.4 * overlap * overlap * std::sqrt(overlap));
   const double linear = std::min(overlap, rows.linear_overlap);
   const double at_linear = linear * linear * std::sqrt(rows.linear_overlap);
   if (overlap <= rows.linear_overlap) return 0.5 * coefficient * at_linear;
   // where the stiffness does not grow any more
-  const double top =
-      rows.linear_overlap > 0.0 ? kHardest * kHardest * rows.linear_overlap : overlap;
+  const double top = kHardest * kHardest * rows.linear_overlap;
   const double below = std::min(overlap, top);
   return coefficient * (0.4 * below * below * std::sqrt(below) + 0.1 * at_linear +
                         0.5 * std::sqrt(top) * std::max(0.0, overlap - top) * (overlap + top));
@@ -162,6 +172,11 @@ double ContactStiffness::share(double damping_time) const {
   return 4.0 * spook_upsilon(damping_time, step_);
 }
 
+double ContactStiffness::excess_of(double e) const {
+  if (excess_.restitution != e) excess_ = {e, hertz_excess(e)};
+  return excess_.value;
+}
+
 void ContactStiffness::set_damping(const ContactState& contact, const PairMaterial& pair,
                                    ContactRowsGiven& rows) const {
   const bool hertz = rows.secant_overlap > 0.0;
@@ -169,29 +184,36 @@ void ContactStiffness::set_damping(const ContactState& contact, const PairMateri
   const auto ratio = [&](double of) {
     return hertz ? hertz_damping_ratio(of) : linear_damping_ratio(of);
   };
-  // of the whole impact: with Hertz's law at the overlap to which this speed leads
+  const double mass = 1.0 / contact.mobility;
+  // of the whole impact: with Hertz's law, of which eps falls with the root of the overlap, at the
+  // one to which this speed leads: overlap^(5/2) = delta^(5/2) (1 + 5/4 eps m u^2/delta^2)
   double eps = rows.normal;
   if (hertz) {
-    const double delta = rows.secant_overlap, speed = contact.normal_speed;
-    const double coefficient = 1.0 / (eps * std::sqrt(delta));
-    const double energy = speed * speed / contact.mobility;  // twice the kinetic one
-    const double most = std::pow(1.25 * energy / coefficient + std::pow(delta, 2.5), 0.4);
-    eps *= std::sqrt(delta / most);
+    const double speed = contact.normal_speed / rows.secant_overlap;
+    eps *= minus_fifth_power(1.25 * eps * mass * speed * speed);
   }
-  const double parts = std::numbers::pi * std::sqrt(eps / contact.mobility) / step_;
+  const double parts = std::numbers::pi / step_ * std::sqrt(eps * mass);
   rows.resolved =
       kind_ == StepperKind::spook ? parts >= kResolved : 2.0 * ratio(e) * parts >= std::numbers::pi;
   rows.normal_share = common_share_;
   rows.tangent_share = common_tangent_share_;
   if (!std::isnan(common_damping_time_)) return;
   // c = 2 zeta sqrt(k m), where k of Hertz's law is the tangent's, and tau = c eps
-  const double root = std::sqrt((hertz ? 1.5 : 1.0) * rows.normal / contact.mobility);
-  const double given = rows.resolved ? 2.0 * root *
-                                           ratio(hertz ? asked_hertz_restitution(kind_, e, parts)
-                                                       : asked_restitution(e, parts))
-                                     : std::max(kDampingSteps * step_, 2.0 * ratio(e) * root);
-  rows.normal_share = share(given);
-  rows.tangent_share = tangent_share(given);
+  const double root = std::sqrt((hertz ? 1.5 : 1.0) * rows.normal * mass);
+  double time = 2.0 * root;
+  if (!rows.resolved) {
+    time = std::max(kDampingSteps * step_, time * ratio(e));
+  } else {
+    const double part = 1.0 / parts;
+    double asked = e;
+    if (!hertz)
+      asked = asked_restitution(e, part);
+    else if (kind_ == StepperKind::spook)
+      asked = asked_hertz_restitution(e, excess_of(e), part);
+    time *= ratio(asked);
+  }
+  rows.normal_share = share(time);
+  rows.tangent_share = time < kLeastTangentTime * step_ ? tangent_share(time) : rows.normal_share;
 }
 
 void ContactStiffness::set_bias(const ContactState& contact, const PairMaterial& pair,

@@ -252,6 +252,48 @@ TEST(ContactStiffness, HertzIsTheSecantAtThePresentOverlapAndMindlinsTangent) {
               1e-9 * force * overlap);
 }
 
+/// The overlap to which a mass goes that Hertz's force c overlap^(3/2) stops, from `delta` and
+/// `speed` on: where 2/5 c overlap^(5/2) is the energy of both.
+double largest_overlap(double c, double delta, double mass, double speed) {
+  const auto left = [&](double overlap) {
+    return 0.5 * mass * speed * speed + 0.4 * c * (std::pow(delta, 2.5) - std::pow(overlap, 2.5));
+  };
+  double low = delta, high = 1.0;
+  for (int i = 0; i < 200; ++i) (left(0.5 * (low + high)) > 0.0 ? low : high) = 0.5 * (low + high);
+  return low;
+}
+
+TEST(ContactStiffness, HertzIsDampedByThePartsOfItsWholeImpactAtRestAndInFlight) {
+  ContactParameters parameters;
+  parameters.stiffness = Stiffness::material;
+  constexpr double kH = 5e-5, kRadius = 2e-3, kDelta = 5e-6, kMass = 2.5e-3;
+  const ContactStiffness contact(StepperKind::spook, kH, parameters);
+  // two pairs by turns: what is kept of the last one is not taken for the other's
+  for (const double speed : {0.0, 1e-6, 1e-4, 1.1e-4, 1e-2, 0.1, 1.0, -1.0})
+    for (const double e : {0.3, 0.8}) {
+      PairMaterial pair = pair_of(e);
+      pair.contact_modulus = 1e7;
+      const ContactState now{.gap = -kDelta,
+                             .normal_speed = speed,
+                             .mobility = 1.0 / kMass,
+                             .mean_mobility = 1.0 / kMass,
+                             .radius = kRadius};
+
+      const ContactRowsGiven rows = contact.rows(now, pair, kH);
+
+      const double c = 4.0 / 3.0 * pair.contact_modulus * std::sqrt(kRadius);
+      const double most = largest_overlap(c, kDelta, kMass, speed);
+      const double parts = std::numbers::pi / kH * std::sqrt(kMass / (c * std::sqrt(most)));
+      const double asked = e - 0.75 * std::sqrt(e) * std::pow(1.0 - e, 2.4) / parts;
+      const double tangent = 1.5 * c * std::sqrt(kDelta);
+      const double time =
+          2.0 * hertz_damping_ratio(asked) * std::sqrt(tangent * kMass) / (c * std::sqrt(kDelta));
+      ASSERT_GT(parts, 10.0);
+      EXPECT_NEAR(rows.normal_share, 4.0 / (1.0 + 4.0 * time / kH), 1e-13) << speed << " " << e;
+      EXPECT_EQ(rows.tangent_share, rows.normal_share);
+    }
+}
+
 TEST(ContactStiffness, RuleOfImpactsIsForNewContactsOnly) {
   ContactParameters parameters;
   parameters.stiffness = Stiffness::automatic;

@@ -70,18 +70,30 @@ class ContactStiffness {
  private:
   double share(double damping_time) const;
   double tangent_share(double damping_time) const {
-    return share(std::max(0.25 * step_, damping_time));  // T + E never rises from theta = 1/2 on
+    return share(std::max(kLeastTangentTime * step_, damping_time));
   }
   void set_damping(const ContactState& contact, const PairMaterial& pair,
                    ContactRowsGiven& rows) const;
   void set_bias(const ContactState& contact, const PairMaterial& pair,
                 ContactRowsGiven& rows) const;
 
+  double excess_of(double restitution) const;
+
+  /// Damping time of tangents, in steps: T + E never rises from theta = 1/2 on.
+  static constexpr double kLeastTangentTime = 0.25;
+
+  /// Of the restitution asked for last: materials are few, and the power in it costs as much as
+  /// all else of a contact's law.
+  struct Excess {
+    double restitution = -1.0, value = 0.0;
+  };
+
   StepperKind kind_;
   double step_;
   ContactParameters parameters_;
   double common_damping_time_;                  ///< of all contacts, s; NaN: each has its own
   double common_share_, common_tangent_share_;  ///< of that
+  mutable Excess excess_;
 };
 
 }  // namespace catena
