@@ -6,10 +6,6 @@
 
 namespace catena {
 
-double spook_upsilon(double damping_time, double step) {
-  return 1.0 / (1.0 + 4.0 * damping_time / step);
-}
-
 double contact_bias(StepperKind kind, double gap, double normal_speed, double restitution,
                     double step, const ContactParameters& parameters) {
   double b = gap / step;
@@ -24,16 +20,15 @@ double contact_bias(StepperKind kind, double gap, double normal_speed, double re
   return b;
 }
 
-RigidContact make_contact_rows(const Contact& contact, const Vec3& p_a, const Vec3& p_b,
-                               const Twist& twist0_a, const Twist& twist0_b,
-                               const PairMaterial& material, StepperKind kind, double step,
-                               const ContactParameters& parameters) {
-  RigidContact rows = place_contact_rows(contact, p_a, p_b, material, step, parameters);
+void make_contact_rows(const Contact& contact, const Vec3& p_a, const Vec3& p_b,
+                       const Twist& twist0_a, const Twist& twist0_b, const PairMaterial& material,
+                       StepperKind kind, double step, const ContactParameters& parameters,
+                       RigidContact& rows) {
+  place_contact_rows(contact, p_a, p_b, material, step, parameters, rows);
   const Vec3 relative =
       twist0_b.v + twist0_b.w.cross(rows.arm_b) - twist0_a.v - twist0_a.w.cross(rows.arm_a);
   rows.bias = contact_bias(kind, contact.gap, rows.normal.dot(relative), material.restitution, step,
                            parameters);
-  return rows;
 }
 
 void make_planar(RigidContact& rows) {

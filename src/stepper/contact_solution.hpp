@@ -40,11 +40,12 @@ inline ContactFrame frame_of(const KeptContact& kept, const RigidContact& rows,
 /// What the contact's rows `lambda` do.
 inline ContactForce force_of(const KeptContact& kept, const RigidContact& rows,
                              const GeneralBlocks& blocks, const double* lambda) {
-  const ContactFrame frame = frame_of(kept, rows, blocks);
-  const auto& d = frame.axis;
   ContactForce force;
-  force.impulse = lambda[0] * d[0] + lambda[1] * d[1] + lambda[2] * d[2];
-  for (Index i = 3; i < frame.rows; ++i) force.couple += lambda[i] * d[i];
+  force.impulse = lambda[0] * rows.normal + lambda[1] * rows.tangent +
+                  lambda[2] * rows.normal.cross(rows.tangent);
+  if (!kept.couples) return force;
+  const ContactFrame frame = frame_of(kept, rows, blocks);
+  for (Index i = 3; i < frame.rows; ++i) force.couple += lambda[i] * frame.axis[i];
   return force;
 }
 

@@ -27,6 +27,11 @@ Vec3 about_normal(const Vec3& normal, double angle, const Vec3& x) {
   return along + std::cos(angle) * across + std::sin(angle) * normal.cross(across);
 }
 
+/// equivalent_radius() without a call for spheres, which most contacts have.
+double radius_of(const Shape& shape, std::span<const Geometry> geometries) {
+  return shape.type == ShapeType::sphere ? shape.size.x() : equivalent_radius(shape, geometries);
+}
+
 }  // namespace
 
 /// What a step undoes of an overlap of the start, m.
@@ -37,7 +42,7 @@ double ContactStretches::relaxed_part(double start_overlap) const {
 double ContactStretches::curvature(const BodyConstants& body) const {
   // walls and floors are flat, those that move as prescribed, too; a sphere is always round
   if (body.kind != BodyKind::dynamic && body.shape.type != ShapeType::sphere) return 0.0;
-  return 1.0 / equivalent_radius(body.shape, model_.geometries);
+  return 1.0 / radius_of(body.shape, model_.geometries);
 }
 
 double ContactStretches::reduced_radius(const BodyConstants& a, const BodyConstants& b) const {
@@ -45,12 +50,8 @@ double ContactStretches::reduced_radius(const BodyConstants& a, const BodyConsta
 }
 
 double ContactStretches::smaller_radius(const Contact& contact, const LocalBodies& local) const {
-  const auto radius_of = [&](const Shape& shape) {
-    return shape.type == ShapeType::sphere ? shape.size.x()
-                                           : equivalent_radius(shape, model_.geometries);
-  };
-  return std::min(radius_of(local.constants[contact.body_a].shape),
-                  radius_of(local.constants[contact.body_b].shape));
+  return std::min(radius_of(local.constants[contact.body_a].shape, model_.geometries),
+                  radius_of(local.constants[contact.body_b].shape, model_.geometries));
 }
 
 /// xi of the tangents' rows at the step's start.
@@ -262,7 +263,8 @@ void ContactStretches::add_elastic(const ContactSolution& solution, const PointV
   // of the start overlap that was left a step ago
   const double undone = std::min(kRelaxed / (1.0 - kRelaxed) * kept.start_overlap,
                                  step_ * model_.contact.recovery_speed);
-  const double relaxed = at_start - ContactStiffness::energy(given, overlap + lag - undone);
+  const double relaxed =
+      undone == 0.0 ? 0.0 : at_start - ContactStiffness::energy(given, overlap + lag - undone);
   // the bodies' gain by the impulse, and what the contact lost of all that it had
   const double gain = 0.5 * lambda[0] * (before + after);
   const double lost = at_start - at_end - gain;

@@ -88,6 +88,10 @@ void StepContacts::match(const State& state) {
   const auto find = [&](const auto& list, auto KeptContact::*place) {
     std::size_t k = 0, j = 0;
     while (k < contacts_.size() && j < list.size()) {
+      if (contacts_[k].key == list[j].key) {  // as most are
+        contacts_[k++].*place = to_index(j++);
+        continue;
+      }
       const auto pair = pair_of(contacts_[k].key);
       if (pair_of(list[j].key) != pair) {
         pair_of(list[j].key) < pair ? ++j : ++k;
@@ -186,8 +190,10 @@ std::vector<double> StepContacts::stretches(const ConstraintProblem& problem) co
   return all;
 }
 
-RigidContact StepContacts::rows_of(const Contact& contact, const PairMaterial& pair,
-                                   const LocalBodies& local, const ProblemBodies& bodies) const {
+/// `rows`: new ones.
+void StepContacts::place_rows(const Contact& contact, const PairMaterial& pair,
+                              const LocalBodies& local, const ProblemBodies& bodies,
+                              RigidContact& rows) const {
   Vec3 p_b = local.state[contact.body_b].pose.p;
   Twist twist_b = local.twist(contact.body_b);
   if (const int image = image_of(contact.key); image != kNoImage) {
@@ -195,13 +201,13 @@ RigidContact StepContacts::rows_of(const Contact& contact, const PairMaterial& p
     twist_b.v += box_.velocity(image);
   }
   const Vec3& p_a = local.state[contact.body_a].pose.p;
-  RigidContact rows = stretches_.rigid()
-                          ? make_contact_rows(contact, p_a, p_b, local.twist(contact.body_a),
-                                              twist_b, pair, kind_, step_, model_.contact)
-                          : place_contact_rows(contact, p_a, p_b, pair, step_, model_.contact);
+  if (stretches_.rigid())
+    make_contact_rows(contact, p_a, p_b, local.twist(contact.body_a), twist_b, pair, kind_, step_,
+                      model_.contact, rows);
+  else
+    place_contact_rows(contact, p_a, p_b, pair, step_, model_.contact, rows);
   shift_arms(surface_shift(contact.gap, bodies, rows), rows);
   if (model_.planar) make_planar(rows);
-  return rows;
 }
 
 /// KeptContact::drift. Surfaces move along the contact only.
@@ -225,18 +231,21 @@ void StepContacts::make_rows(const ContactSet& set, const State& state, double o
   clear();
   box_ = box_of(model_, state);
   const bool drifts = box_.sheared() || box_.stretches() || !model_.surface_velocities.empty();
-  make_room(contacts_, set.contacts.size());
   problem.contacts.clear();
   make_room(problem.contacts, set.contacts.size());
   problem.blocks.clear();
   problem.block_subdomain.clear();
   make_room(problem.block_subdomain, set.contacts.size());
   coupled_subdomain_.clear();
+  // copies of blank ones are made faster than new ones
+  const KeptContact blank{};
+  const RigidContact no_rows{};
+  make_room(contacts_, set.contacts.size());
   for (const Contact& c : set.contacts) {
-    KeptContact& kept = contacts_.emplace_back();
-    kept.key = c.key;
-    kept.point = c.point;
-    kept.gap = c.gap;
+    contacts_.push_back(blank);
+    contacts_.back().key = c.key;
+    contacts_.back().point = c.point;
+    contacts_.back().gap = c.gap;
   }
   match(state);
   count_points();
@@ -247,7 +256,14 @@ void StepContacts::make_rows(const ContactSet& set, const State& state, double o
     const BodyConstants &a = local.constants[c.body_a], &b = local.constants[c.body_b];
     const PairMaterial& pair =
         one_pair ? model_.materials.pair(0, 0) : model_.materials.pair(a.material, b.material);
-    RigidContact rows = rows_of(c, pair, local, problem.bodies);
+    const bool couples =
+        (pair.rolls() || pair.spins()) && model_.contact.law != ContactLaw::frictionless;
+    kept.couples = couples;
+    kept.slot = to_index(couples ? coupled_.size() : problem.contacts.size());
+    std::vector<RigidContact>& list = couples ? coupled_ : problem.contacts;
+    list.push_back(no_rows);
+    RigidContact& rows = list.back();
+    place_rows(c, pair, local, problem.bodies, rows);
     if (drifts) kept.drift = drift_of(c, rows, local);
     if (!stretches_.rigid()) {
       stretches_.fill_rows(c, local, pair, state, own_step, problem.bodies, kept, rows);
@@ -263,11 +279,6 @@ void StepContacts::make_rows(const ContactSet& set, const State& state, double o
     note_gap(c, k, local);
     Index home = 0;  // any body that is owned
     if (!one_subdomain) home = home_of(a, b) == c.key.a ? c.body_a : c.body_b;
-    const bool couples =
-        (pair.rolls() || pair.spins()) && model_.contact.law != ContactLaw::frictionless;
-    kept.couples = couples;
-    kept.slot = to_index(couples ? coupled_.size() : problem.contacts.size());
-    (couples ? coupled_ : problem.contacts).push_back(rows);
     (couples ? coupled_subdomain_ : problem.block_subdomain).push_back(state.subdomain[home]);
     if (!couples) continue;
     const double radius = stretches_.reduced_radius(a, b);

@@ -53,8 +53,9 @@ TEST(ContactRows, TakeArmsAndImpactSpeedFromPosesAndTwists) {
   // the spin about y moves the point of b, one metre to its left, at w x r = 2 e_y x (-e_x) = 2 e_z
   const Twist twist_b{Vec3(0, 0, -5), Vec3(0, 2, 0)};
 
-  const RigidContact rows = make_contact_rows(contact, p_a, p_b, {}, twist_b, {0.4, 0.5},
-                                              StepperKind::dvi, kStep, parameters());
+  RigidContact rows;
+  make_contact_rows(contact, p_a, p_b, {}, twist_b, {0.4, 0.5}, StepperKind::dvi, kStep,
+                    parameters(), rows);
 
   EXPECT_EQ(rows.body_a, 3);
   EXPECT_EQ(rows.body_b, 5);
@@ -81,8 +82,9 @@ TEST(ContactRows, CohesionActsWithinItsRange) {
   for (const double gap : {-1e-3, 0.0, 1e-4, 1.01e-4}) {
     contact.gap = gap;
 
-    const RigidContact rows = make_contact_rows(contact, {0, 0, -1}, {0, 0, 1}, {}, {}, sticky,
-                                                StepperKind::dvi, kStep, p);
+    RigidContact rows;
+    make_contact_rows(contact, {0, 0, -1}, {0, 0, 1}, {}, {}, sticky, StepperKind::dvi, kStep, p,
+                      rows);
 
     EXPECT_EQ(rows.cohesion, gap <= 1e-4 ? 3.0 * kStep : 0.0);
   }

@@ -15,7 +15,9 @@ namespace catena {
 enum class StepperKind : std::uint8_t { spook, dvi, natural };
 
 /// Upsilon of SPOOK [L11 (2)]: 1 / (1 + 4 tau/h).
-double spook_upsilon(double damping_time, double step);
+inline double spook_upsilon(double damping_time, double step) {
+  return 1.0 / (1.0 + 4.0 * damping_time / step);
+}
 
 /// Bias b of a contact's normal row, m/s (w_n = u_n + b; docs/theory.md, "Contact rows"):
 ///   gap > 0:   b = gap/h
@@ -25,13 +27,13 @@ double spook_upsilon(double damping_time, double step);
 double contact_bias(StepperKind kind, double gap, double normal_speed, double restitution,
                     double step, const ContactParameters& parameters);
 
-/// A contact's rows without bias and compliance: frame, arms, friction and cohesion, which acts as
-/// far as cohesion_range. Centres of mass `p_a`, `p_b` of both bodies; b in the periodic image in
-/// which it touches. Inline for loops over all contacts.
-inline RigidContact place_contact_rows(const Contact& contact, const Vec3& p_a, const Vec3& p_b,
-                                       const PairMaterial& material, double step,
-                                       const ContactParameters& parameters) {
-  RigidContact rows;
+/// Makes new rows those of a contact but for bias and compliance: frame, arms, friction and
+/// cohesion, which acts as far as cohesion_range. Centres of mass `p_a`, `p_b` of both bodies; b in
+/// the periodic image in which it touches. Inline, and in the place where they stay, for loops over
+/// all contacts.
+inline void place_contact_rows(const Contact& contact, const Vec3& p_a, const Vec3& p_b,
+                               const PairMaterial& material, double step,
+                               const ContactParameters& parameters, RigidContact& rows) {
   rows.body_a = contact.body_a;
   rows.body_b = contact.body_b;
   rows.key = contact.key;
@@ -42,14 +44,13 @@ inline RigidContact place_contact_rows(const Contact& contact, const Vec3& p_a, 
   rows.arm_b = contact.point - p_b;
   rows.friction = material.friction;
   if (contact.gap <= parameters.cohesion_range) rows.cohesion = step * material.cohesion;
-  return rows;
 }
 
 /// The same with the bias of a rigid contact. `twist0`: V0, before the step.
-RigidContact make_contact_rows(const Contact& contact, const Vec3& p_a, const Vec3& p_b,
-                               const Twist& twist0_a, const Twist& twist0_b,
-                               const PairMaterial& material, StepperKind kind, double step,
-                               const ContactParameters& parameters);
+void make_contact_rows(const Contact& contact, const Vec3& p_a, const Vec3& p_b,
+                       const Twist& twist0_a, const Twist& twist0_b, const PairMaterial& material,
+                       StepperKind kind, double step, const ContactParameters& parameters,
+                       RigidContact& rows);
 
 /// How far from a contact's point, which is halfway across its gap, the impulse acts on each body,
 /// m: on A by so much against the normal, on B along it. Where one body is prescribed it acts on

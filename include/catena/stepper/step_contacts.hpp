@@ -117,8 +117,8 @@ class StepContacts {
   ContactArms arms(std::size_t k, const ConstraintProblem& problem) const;
 
  private:
-  RigidContact rows_of(const Contact& contact, const PairMaterial& pair, const LocalBodies& local,
-                       const ProblemBodies& bodies) const;
+  void place_rows(const Contact& contact, const PairMaterial& pair, const LocalBodies& local,
+                  const ProblemBodies& bodies, RigidContact& rows) const;
   const RigidContact& rigid_rows(const KeptContact& kept, const ConstraintProblem& problem) const {
     return kept.couples ? coupled_[kept.slot] : problem.contacts[kept.slot];
   }
