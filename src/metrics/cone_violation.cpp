@@ -23,18 +23,33 @@ void add_row(double lambda, double lower, double upper, ConeViolation& out) {
   add(std::isnan(lambda) ? lambda : outside, std::abs(lambda), out);
 }
 
-/// Law box: each row with its own bounds.
-void add_contact(const LawForm& form, const ContactCone& cone, const double* impulses,
+/// A contact of three rows whose tangents are alike, `lambda` with its cohesion; law box: each row
+/// with its own bounds.
+void add_contact(const LawForm& form, double mu, double cohesion, const Vec3& lambda,
                  ConeViolation& out) {
-  const Vec3 lambda(impulses[0] + cone.cohesion, impulses[1], impulses[2] * cone.axis[2]);
-  const double mu = cone.discs.bound[0];
   if (form.box) {
     const double bound = mu * std::max(lambda[0], 0.0);
     add_row(lambda[0], 0.0, kInfinity, out);
     for (int i = 1; i < 3; ++i) add_row(lambda[i], -bound, bound, out);
     return;
   }
-  add((lambda - project_cone(lambda, mu)).norm(), std::max(lambda.norm(), cone.cohesion), out);
+  add((lambda - project_cone(lambda, mu)).norm(), std::max(lambda.norm(), cohesion), out);
+}
+
+void add_contact(const LawForm& form, const ContactCone& cone, const double* impulses,
+                 ConeViolation& out) {
+  add_contact(form, cone.discs.bound[0], cone.cohesion,
+              {impulses[0] + cone.cohesion, impulses[1], impulses[2] * cone.axis[2]}, out);
+}
+
+/// Contacts of the problem's own list by a law that has kernels: their cones are as they stand.
+void add_listed(const ConstraintProblem& problem, const double* impulses, ConeViolation& out) {
+  const LawForm form = law_form(problem.law);
+  for (const RigidContact& c : problem.contacts) {
+    add_contact(form, form.frictionless ? 0.0 : c.friction, c.cohesion,
+                {impulses[0] + c.cohesion, impulses[1], impulses[2]}, out);
+    impulses += 3;
+  }
 }
 
 /// A contact with rolling or spinning rows: all of them in N s, as in its other errors.
@@ -94,9 +109,12 @@ ConeViolation cone_violation_of(const ConstraintProblem& problem, std::span<cons
     impulses = zeros;
   }
   const Index of_three = problem.n_blocks() - problem.blocks.size();
-  for (Index k = 0; k < of_three; ++k)
-    add_contact(law_form(problem.law), contact_cone(problem, k), impulses.data() + Offset{3} * k,
-                out);
+  if (!problem.assembled && has_kernels(problem))
+    add_listed(problem, impulses.data(), out);
+  else
+    for (Index k = 0; k < of_three; ++k)
+      add_contact(law_form(problem.law), contact_cone(problem, k), impulses.data() + Offset{3} * k,
+                  out);
   const std::size_t first = problem.first_general_row();
   for (Index k = 0; k < problem.blocks.size(); ++k) {
     const std::size_t row = problem.blocks.row_begin[k];

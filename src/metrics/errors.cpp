@@ -49,20 +49,17 @@ struct ErrorEvaluator::Impl {
 
   void set_up_bodies() {
     make_room(diagonal, width * problem->contacts.size());
-    diagonal.clear();
+    diagonal.resize(width * problem->contacts.size());
     const ProblemBodies& bodies = problem->bodies;
     for (Index k = 0; k < std::ssize(problem->contacts); ++k) {
       fetch_bodies_ahead(problem->contacts, k, [&](Index b) {
         return bodies.inverse_mass.data() + bodies.mass_begin[b];
       });
-      if (width == 2) {
-        const std::array<double, 2> d = cone_diagonal(*problem, k);
-        diagonal.insert(diagonal.end(), d.begin(), d.end());
-      } else {
-        std::array<double, 3> d;
+      const std::span<double> d = std::span(diagonal).subspan(width * k, width);
+      if (width == 2)
+        std::ranges::copy(cone_diagonal(*problem, k), d.begin());
+      else
         row_diagonals(*problem, k, d);
-        diagonal.insert(diagonal.end(), d.begin(), d.end());
-      }
     }
   }
 
