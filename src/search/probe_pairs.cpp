@@ -18,17 +18,25 @@ int overlap(const Aabb& a, const Aabb& b) {
          fits(b.lo.y(), a.hi.y()) & fits(a.lo.z(), b.hi.z()) & fits(b.lo.z(), a.hi.z());
 }
 
+Vec3 plane_normal(const LocalBodies& local, const Probe& plane) {
+  return local.state[plane.body].pose.q.toRotationMatrix().col(2);
+}
+
 }  // namespace
 
 std::span<const IdPair> ProbePairs::find(const LocalBodies& local, const WideBoxes& wide) {
   pairs_.clear();
   if (wide.use() == WideBoxes::Use::own) {
     add_pairs_of_boxes(local);
+    near_planes_.clear();
     add_pairs_of_planes(local);
     sort();
     return sorted_;
   }
-  if (wide.use() == WideBoxes::Use::made) list_wide_pairs(local, wide);
+  if (wide.use() == WideBoxes::Use::made) {
+    list_wide_pairs(local, wide);
+    list_near_planes(local, wide);
+  }
   pairs_.clear();
   add_pairs_of_planes(local);
   sort();
@@ -142,26 +150,56 @@ void ProbePairs::add(std::size_t a, std::size_t b, int image) {
   }
 }
 
+/// Makes the lists of bodies whose wide boxes planes that stay can reach. A box holds its body and
+/// the way of it in a step; margins are not added to that way there.
+void ProbePairs::list_near_planes(const LocalBodies& local, const WideBoxes& wide) {
+  const std::vector<Probe>& probes = probes_->all();
+  const std::span<const Aabb> boxes = wide.boxes(*probes_);
+  near_planes_.resize(probes.size() - probes_->boxes().size());
+  for (std::size_t k = 0; k < near_planes_.size(); ++k) {
+    const std::size_t u = probes_->boxes().size() + k;
+    NearPlane& plane = near_planes_[k];
+    plane.bodies.clear();
+    if (probes[u].type != ShapeType::plane) continue;
+    plane.place = probes[u].p;
+    plane.up = plane_normal(local, probes[u]);
+    for (Index i = 0; i < probes_->n_owned(); ++i) {
+      const Probe& body = probes[i];
+      const Vec3 half = 0.5 * (boxes[i].hi - boxes[i].lo);
+      const double lowest = plane.up.dot(0.5 * (boxes[i].hi + boxes[i].lo) - plane.place) -
+                            plane.up.cwiseAbs().dot(half);
+      if (body.dynamic && lowest < probes_->largest_margin(body)) plane.bodies.push_back(i);
+    }
+  }
+}
+
 /// Owned dynamic bodies with the planes that they can reach in the step.
 void ProbePairs::add_pairs_of_planes(const LocalBodies& local) {
   const std::vector<Probe>& probes = probes_->all();
-  for (std::size_t u = probes_->boxes().size(); u < probes.size(); ++u) {
+  const std::size_t first = probes_->boxes().size();
+  for (std::size_t u = first; u < probes.size(); ++u) {
     if (probes[u].type != ShapeType::plane) continue;
     const std::size_t plane = probes[u].body;
-    const Vec3 up = local.state[plane].pose.q.toRotationMatrix().col(2);
+    const Vec3 up = plane_normal(local, probes[u]);
     const double spin = local.state[plane].twist.w.norm();
-    for (std::int64_t i = 0; i < probes_->n_owned(); ++i) {
+    const auto consider_plane = [&](Index i) {
       const Probe& body = probes[i];
-      if (!body.dynamic) continue;
+      if (!body.dynamic) return;
       const Vec3 from_plane = body.p - probes[u].p;
       double closing = up.dot(probes[u].v - body.v) + body.spin_speed;
       if (spin > 0.0) closing += spin * (from_plane.norm() + body.radius);
       const double reach =
           probes_->margin_of(body, probes[u]) + probes_->step() * std::max(0.0, closing);
-      if (!(up.dot(from_plane) - body.radius < reach)) continue;
-      if (!may_collide(*model_, local.constants[body.body], local.constants[plane])) continue;
+      if (!(up.dot(from_plane) - body.radius < reach)) return;
+      if (!may_collide(*model_, local.constants[body.body], local.constants[plane])) return;
       add(i, u, kNoImage);
-    }
+    };
+    const bool stays = probes[u].speed == 0.0 && spin == 0.0;
+    if (stays && !near_planes_.empty() && near_planes_[u - first].place == probes[u].p &&
+        near_planes_[u - first].up == up)
+      std::ranges::for_each(near_planes_[u - first].bodies, consider_plane);
+    else
+      for (Index i = 0; i < probes_->n_owned(); ++i) consider_plane(i);
   }
 }
 

@@ -43,6 +43,7 @@ class ProbePairs {
   void add(std::size_t a, std::size_t b, int image);
   void sort();
   void list_wide_pairs(const LocalBodies& local, const WideBoxes& wide);
+  void list_near_planes(const LocalBodies& local, const WideBoxes& wide);
   std::span<const IdPair> merge_wide_pairs();
 
   const Model* model_;
@@ -52,6 +53,12 @@ class ProbePairs {
   std::vector<ImageOf> grid_of_;  ///< ... and what they are of
   std::vector<IdPair> pairs_, sorted_, merged_;
   std::vector<Index> bucket_;
+  /// Where a plane was when it was listed, and the bodies of wide boxes that it reaches there.
+  struct NearPlane {
+    Vec3 place, up;
+    std::vector<Index> bodies;
+  };
+  std::vector<NearPlane> near_planes_;  ///< of the probes without boxes; empty: not listed
   /// Pairs of wide boxes that may touch: of the probe at each position those at higher positions,
   /// ascending, up to its end.
   std::vector<Index> wide_end_, wide_high_;

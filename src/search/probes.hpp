@@ -75,6 +75,12 @@ class Probes {
     const double margin = std::max(std::min(way, kLargestMargin * size), kLeastMargin * size);
     return std::max(margin, contact.cohesion_range);
   }
+  /// No less than the margin that it can have with any other one.
+  double largest_margin(const Probe& a) const {
+    const ContactParameters& contact = model_->contact;
+    if (!std::isnan(contact.margin)) return contact.margin;
+    return std::max(kLargestMargin * a.size, contact.cohesion_range);
+  }
   /// Whether a and b, displaced by the image, touch or may do so within the step; the gap is known
   /// only if they do.
   bool spheres_meet(const Probe& a, const Probe& b, int image, SphereGap& g) const {
