@@ -50,21 +50,30 @@ void map_subdomains(const ConstraintProblem& problem, bool with_joints, const Jo
     return problem.block_subdomain.empty() ? to_index(problem.comm.rank())
                                            : problem.block_subdomain[k];
   };
+  // neighbours in the list are mostly of one subdomain
   map.number.clear();
+  Index last = kNoIndex;
   for (Index k = 0; k < problem.n_blocks(); ++k) {
-    if (is_left_out(k)) continue;
-    const auto at = std::ranges::lower_bound(map.number, number_of(k));
-    if (at == map.number.end() || *at != number_of(k)) map.number.insert(at, number_of(k));
+    if (is_left_out(k) || number_of(k) == last) continue;
+    last = number_of(k);
+    const auto at = std::ranges::lower_bound(map.number, last);
+    if (at == map.number.end() || *at != last) map.number.insert(at, last);
   }
   map.blocks.resize(map.number.size());
   for (std::vector<Index>& list : map.blocks) {
     list.clear();
     if (map.blocks.size() == 1) make_room(list, problem.n_blocks());
   }
-  for (Index k = 0; k < problem.n_blocks(); ++k)
-    if (!is_left_out(k))
-      map.blocks[std::ranges::lower_bound(map.number, number_of(k)) - map.number.begin()].push_back(
-          k);
+  last = kNoIndex;
+  std::vector<Index>* list = nullptr;
+  for (Index k = 0; k < problem.n_blocks(); ++k) {
+    if (is_left_out(k)) continue;
+    if (number_of(k) != last) {
+      last = number_of(k);
+      list = &map.blocks[std::ranges::lower_bound(map.number, last) - map.number.begin()];
+    }
+    list->push_back(k);
+  }
 }
 
 /// Set-up's view: who sweeps what, by body, and the messages' lists in the making.

@@ -41,7 +41,7 @@ class SubdomainEngine final : public HybridEngine {
     } else {
       start_from_problem(op, rules, impulses);
     }
-    if (rules.accelerated) accelerate();
+    accelerated_ = rules.accelerated;
   }
 
   bool holds(const ConstraintProblem& problem) const override {
@@ -66,6 +66,7 @@ class SubdomainEngine final : public HybridEngine {
   }
 
   double sweep(bool forward) override {
+    if (accelerated_ && !anderson_) accelerate();  // many a solve ends with its guess
     // what is judged between sweeps is a sweep's result, not a mix
     if (anderson_) mix();
     // Backward, the interior's halves change places too: without shared bodies the sweep
@@ -91,6 +92,7 @@ class SubdomainEngine final : public HybridEngine {
 
   void load(DelassusOperator& op, std::span<const double> impulses) override {
     CATENA_CHECK(joints_ == nullptr, "this engine goes on from its own iterate");
+    accelerated_ = false;
     anderson_.reset();
     for (Subdomain& subdomain : subdomains_) {
       subdomain.end_mixing();
@@ -249,9 +251,10 @@ class SubdomainEngine final : public HybridEngine {
   std::vector<Subdomain> subdomains_;
   std::vector<double> joint_impulses_;  ///< all rows; those of bilateral blocks are used
   std::vector<double> velocities_;      ///< of jointed bodies, in the problem's places
-  std::optional<Anderson> anderson_;    ///< where sweeps are accelerated
-  std::array<MixedNumbers, 2> mixed_;   ///< shared velocities and joints' impulses
-  std::vector<MixProducts> products_;   ///< per subdomain
+  bool accelerated_ = false;
+  std::optional<Anderson> anderson_;   ///< where sweeps are accelerated, from the first one on
+  std::array<MixedNumbers, 2> mixed_;  ///< shared velocities and joints' impulses
+  std::vector<MixProducts> products_;  ///< per subdomain
   bool knows_errors_ = false, applies_ = false, carries_velocities_ = true;
   std::optional<ErrorParts> at_zero_;
 };
