@@ -114,9 +114,9 @@ def text(cell):
     return "%.1e" % cell if cell and not 0.01 <= abs(cell) < 1e4 else "%.3g" % cell if abs(cell) < 1e3 else "%.0f" % cell
 
 
-def finish(args, name, title, parts, more=()):
-    """Writes NAME.csv and NAME.md into --work, and with --write the section of the page. `parts`: tables, and
-    paragraphs of text between them; `more`: tables that only the CSV file has."""
+def keep(args, name, title, parts, more=()):
+    """The section, written with NAME.csv as NAME.md into --work. `parts`: tables, and paragraphs of text between them;
+    `more`: tables that only the CSV file has."""
     with open(os.path.join(args.work, name + ".csv"), "w", newline="") as f:
         rows = csv.writer(f)
         for table in [*(p for p in parts if isinstance(p, Table)), *more]:
@@ -127,6 +127,12 @@ def finish(args, name, title, parts, more=()):
     section = "## %s\n\n%s\n\n%s\n" % (title, body, conditions(args))
     with open(os.path.join(args.work, name + ".md"), "w") as f:
         f.write(section)
+    return section
+
+
+def finish(args, name, title, parts, more=()):
+    """Keeps the section, and writes it into the page with --write."""
+    section = keep(args, name, title, parts, more)
     if args.write:
         write_section(PAGE, name, section)
 

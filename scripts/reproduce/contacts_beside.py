@@ -4,7 +4,7 @@ three programs" of docs/benchmarks.md, time and energy error over the number of 
 
     scripts/reproduce/contacts_beside.py [spheres boxes hulls] --peers DIR [--edges 10 22] [--write]
 
-The piles of contacts_to_tolerance.py come to rest and go on for ten steps with rigid contacts; the last one is dumped. Catena
+The piles of contacts_to_tolerance.py come to rest (those in its --work are taken as they are) and go on for ten steps with rigid contacts; the last one is dumped. Catena
 solves the file; Bullet's and ODE's solvers are given its bodies and contacts as it states them; and
 scripts/user/check_solution.py judges the impulses of all from the file. Some ten minutes on one core. Needs python3-numpy,
 python3-yaml, python3-h5py and the programs that scripts/reproduce/peers/build makes.
@@ -19,7 +19,7 @@ import h5py
 import numpy as np
 
 from benchmark_report import ROOT, Table, begin, finish, options, peer, text
-from contacts_to_tolerance import SHAPES, STEP, dumped, pile, run, solved
+from contacts_to_tolerance import SHAPES, STEP, dumped, settled, solved
 
 sys.path.insert(0, os.path.join(ROOT, "scripts", "user"))
 from check_solution import judge  # noqa: E402
@@ -120,8 +120,8 @@ def solved_by_catena(args, dump, method, sweeps):
     return min(seconds), judge(dump, solution)[1]["energy"]
 
 
-def beside_peers(args, table, kind, edge, settled):
-    dump = dumped(args, kind, edge, settled, "coulomb", stiffness="rigid")
+def beside_peers(args, table, kind, edge, at_rest):
+    dump = dumped(args, kind, edge, at_rest, "coulomb", stiffness="rigid")
     problem = stated(dump)
     nothing = np.zeros(3 * len(problem.a))
     for method in ("gauss_seidel", "apgd"):
@@ -154,7 +154,8 @@ def main():
     parser = options(__doc__, "contacts_beside", peers=True)
     parser.add_argument("shapes", nargs="*", metavar="SHAPE", help="spheres, boxes, hulls; all")
     parser.add_argument("--edges", type=int, nargs="+", default=[10, 22], help="bodies along an edge of the cube")
-    parser.add_argument("--settle", type=float, default=1.0, help="s in which the pile comes to rest")
+    parser.add_argument("--settle", type=float, default=20.0, help="s of the run at most in which the pile comes to rest")
+    parser.add_argument("--ranks", type=int, default=1, help="of the runs in which piles come to rest")
     args = begin(parser)
     unknown = sorted(set(args.shapes) - set(SHAPES))
     if unknown:
@@ -166,8 +167,7 @@ def main():
                   ["bodies", "number", "contacts", "solver", *("{:,}".format(n) for n in SWEEPS)])
     for edge in [3] if args.short else args.edges:
         for kind in args.shapes or SHAPES:
-            settled = run(args, "%s-%d" % (kind, edge**3), pile(kind, edge, 0.1 if args.short else args.settle))
-            beside_peers(args, table, kind, edge, settled)
+            beside_peers(args, table, kind, edge, settled(args, kind, edge, 0.1 if args.short else args.settle))
     finish(args, "contacts_beside", "One problem, three programs", [table, BESIDE])
 
 

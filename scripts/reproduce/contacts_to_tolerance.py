@@ -2,32 +2,44 @@
 """What a tolerance of a step's contacts costs and gives, and prints the section "Contacts to tolerance" of
 docs/benchmarks.md: time, iterations, overlap and creep at energy errors of 1e-2 to 1e-8 of the error at zero impulses.
 
-    scripts/reproduce/contacts_to_tolerance.py [spheres boxes hulls] [--edges 10] [--write]
+    scripts/reproduce/contacts_to_tolerance.py [spheres boxes hulls] [--edges 10 22 46:spheres,boxes] [--write]
 
 A cube of edge^3 bodies (spheres 0.2 m wide, boxes with edges of 0.16 m, icosahedra in spheres of 0.2 m; glass, friction 0.5)
-settles in a box, h 5 ms, everything else as it comes, until its kinetic energy is that of an rms speed of 1 mm/s. It goes on
-for ten steps under Coulomb's law, the lagged and the convex one each, and the last step, dumped, is solved by `auto` and
-`gauss_seidel` from zero and from the run's own guess: the first evaluation of the error below each tolerance counts, with
-its wall time, evaluations included. Then the pile goes on for fifty
-steps at each tolerance; overlaps are held against half the width, and creep is the rms speed of what should rest. At most
-eight minutes on one core, of which each of the 36 solves may take --limit; --edges 22, 46 and 100 are 10^4, 10^5 and 10^6
-bodies. Needs python3-numpy, python3-yaml and python3-h5py.
+settles in a box, h 5 ms, everything else as it comes, until its kinetic energy is that of an rms speed of 3 mm/s; down to
+ten times that speed it does so at a tolerance of 1e-3. It goes on for ten steps under Coulomb's law, the lagged and the
+convex one each, and the last step, dumped, is solved by `auto` and `gauss_seidel` from zero and from the run's own guess:
+the first evaluation of the error below each tolerance counts, with its wall time, evaluations included. Then the pile
+goes on for fifty steps at each tolerance; overlaps are held against half the width, and creep is the speed of what should
+rest.
+
+--edges 10, 22, 46 and 100 are 10^3, 10^4, 10^5 and 10^6 bodies; 46:boxes,hulls:coulomb:auto takes these shapes, laws and
+methods alone, and the section tells what was left out. Some four minutes on one core for 10^3 and 10^4, most of them
+hulls that come to rest; an hour for 10^5. Piles at rest stay in --work, and a second call goes on from them. What fails
+is named, exit code 1, and what was finished is written. Needs python3-numpy, python3-yaml and python3-h5py.
 """
+import argparse
 import csv
+import glob
+import itertools
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
 
 import numpy as np
 
-from benchmark_report import Table, begin, finish, options
+from benchmark_report import Table, begin, finish, keep, options
 
 TOLERANCES = (1e-2, 1e-4, 1e-6, 1e-8)
 STEP, RADIUS = 5e-3, 0.1
 DENSITY = 2500.0  # kg/m^3
-REST = 1e-3  # m/s
+# A pile rests below this rms speed, m/s: of a thousand spheres a few roll on for ever over the floor, at 1.3 mm/s of rms
+# speed. It first comes near to rest at the coarse tolerance.
+REST = 3e-3
+COARSE, NEAR_REST = 1e-3, 10.0
+LAWS, METHODS = ("coulomb", "lagged", "ccp"), ("auto", "gauss_seidel")
 MISSED = 4  # exit code of a missed tolerance (docs/cli.md)
 GOLDEN = 0.5 * (1.0 + 5.0**0.5)
 ICOSAHEDRON = RADIUS / np.hypot(1.0, GOLDEN) * np.array(
@@ -55,17 +67,43 @@ def pile(kind, edge, end, **keys):
             "time": {"step": STEP, "end": end}, **keys}
 
 
-def settling(kind, edge, end):
-    """The case that ends once the kinetic energy is that of bodies with REST, at `end` at the latest."""
-    energy = 0.5 * DENSITY * VOLUMES[kind] * edge**3 * REST**2
-    return pile(kind, edge, end, probes=[{"name": "pile", "type": "energy", "on": "grains", "interval": STEP}],
-                stop_when="pile.kinetic < %.6g J" % energy)
+def settling(kind, edge, end, speed, **keys):
+    """The case that ends once the kinetic energy is that of bodies with the rms speed, at `end` at the latest."""
+    energy = 0.5 * DENSITY * VOLUMES[kind] * edge**3 * speed**2
+    return pile(kind, edge, end, probes=[{"name": "pile", "type": "energy", "on": "grains", "interval": 10 * STEP}],
+                stop_when="pile.kinetic < %.6g J" % energy, output={"contacts": False, "series_steps": 10}, **keys)
 
 
-def at_rest(out):
-    """Whether the run of settling() ended by its energy."""
-    with open(os.path.join(out, "profile.json")) as file:
-        return json.load(file)["ended"] == "stop_when"
+def settled(args, kind, edge, end):
+    """Directory of the pile at rest, made unless --work holds it."""
+    name = "%s-%d" % (kind, edge**3)
+    near = os.path.join(args.work, name + "-near")
+    rest(args, name + "-near", settling(kind, edge, end, NEAR_REST * REST, solver={"relative_tolerance": COARSE}))
+    return rest(args, name, settling(kind, edge, end, REST, initial={"from": near, "bodies": ["all"]}))
+
+
+def rest(args, name, case):
+    """Directory of the case, which has ended by its energy; a run that was broken off goes on from its checkpoint."""
+    import catena
+    out, stated = (os.path.join(args.work, name + end) for end in ("", ".json"))
+    same = os.path.exists(stated) and open(stated).read() == json.dumps(case)
+    if not (same and ended(out)):
+        with open(stated, "w") as f:
+            json.dump(case, f)
+        resume = same and bool(glob.glob(os.path.join(out, "checkpoint-*.h5")))
+        catena.run(case, args.ranks, out, force=not resume, resume=resume, progress=False)
+    if not args.short and ended(out) != "stop_when":
+        raise RuntimeError("%s does not rest after %g s; give --settle more" % (name, case["time"]["end"]))
+    return out
+
+
+def ended(out):
+    """How the run of the directory ended; None if it did not."""
+    profile = os.path.join(out, "profile.json")
+    if not os.path.exists(profile):
+        return None
+    with open(profile) as f:
+        return json.load(f)["ended"]
 
 
 def run(args, name, case):
@@ -76,9 +114,9 @@ def run(args, name, case):
     return out
 
 
-def dumped(args, kind, edge, settled, law, **contact):
+def dumped(args, kind, edge, at_rest, law, **contact):
     """File of the last of ten steps of the settled pile under the law."""
-    case = pile(kind, edge, 10 * STEP, contact={"law": law, **contact}, initial={"from": settled, "bodies": ["all"]},
+    case = pile(kind, edge, 10 * STEP, contact={"law": law, **contact}, initial={"from": at_rest, "bodies": ["all"]},
                 output={"dump_interval": 10 * STEP})
     name = "-".join([kind, str(edge**3), law, *contact.values()])
     return os.path.join(run(args, name, case), "step-%08d.hdf5" % 10)
@@ -86,20 +124,25 @@ def dumped(args, kind, edge, settled, law, **contact):
 
 def solved(dump, *more, files):
     """`catena solve` of the dumped step. `files`: what it is to write, removed before, so that a solve that fails leaves
-    none of an earlier one. A tolerance that was missed is a result; any other failure ends the script."""
+    none of an earlier one. A tolerance that was missed is a result; any other failure an error."""
     for path in files:
         if os.path.exists(path):
             os.remove(path)
     done = subprocess.run([os.environ["CATENA"], "solve", dump, *more, "--force", "--quiet"], capture_output=True, text=True)
     if done.returncode not in (0, MISSED):
-        raise SystemExit("catena solve %s: exit code %d\n%s" % (" ".join([dump, *more]), done.returncode, done.stderr))
+        raise RuntimeError("catena solve %s: exit code %d\n%s" % (" ".join([dump, *more]), done.returncode, done.stderr))
 
 
-def solve(args, dump, method, law, start):
+def limit_of(args, edge):
+    """s of wall time of one solve."""
+    return args.limit + 1e-3 * edge**3
+
+
+def solve(args, dump, method, law, start, limit):
     """Of one solve: iterations, wall time in s and error in J at each evaluation of the error, in a list."""
     history = os.path.join(args.work, "history.csv")
     solved(dump, "--solver", method, "--law", law, "--" + start, "--tolerance", "1e-8", "--max-iterations", "100000",
-           "--time-limit", str(args.limit), "--history", history, files=[history])
+           "--time-limit", str(limit), "--history", history, files=[history])
     with open(history, newline="") as f:
         return [(int(r["iteration"]), float(r["wall_s (s)"]), float(r["energy (J)"])) for r in csv.DictReader(f)]
 
@@ -108,70 +151,122 @@ def first_below(rows, limit):
     return next(((i, t) for i, t, error in rows if error <= limit), None)
 
 
-def cold_and_warm(args, table, kind, edge, settled):
-    for law in ("coulomb", "lagged", "ccp"):
-        dump = dumped(args, kind, edge, settled, law)
-        for method in ("auto", "gauss_seidel"):
-            cold = solve(args, dump, method, law, "cold")
-            for start, rows in (("zero", cold), ("the run's", solve(args, dump, method, law, "warm"))):
-                found = [first_below(rows, tolerance * cold[0][2]) for tolerance in TOLERANCES]
-                iterations, seconds, error = rows[-1]
-                ended = "not: %.1e; %d; %.3g" % (error / cold[0][2], iterations, 1e3 * seconds)
-                table.add(kind, edge**3, law, method, start, *("%d; %.3g" % (at[0], 1e3 * at[1]) if at else ended for at in found))
+def cold_and_warm(args, table, kind, edge, at_rest, law, methods):
+    dump = dumped(args, kind, edge, at_rest, law)
+    for method in methods:
+        cold = solve(args, dump, method, law, "cold", limit_of(args, edge))
+        for start, rows in (("zero", cold), ("the run's", solve(args, dump, method, law, "warm", limit_of(args, edge)))):
+            found = [first_below(rows, tolerance * cold[0][2]) for tolerance in TOLERANCES]
+            iterations, seconds, error = rows[-1]
+            missed = "not: %.1e; %d; %.3g" % (error / cold[0][2], iterations, 1e3 * seconds)
+            table.add(kind, edge**3, law, method, start, *("%d; %.3g" % (at[0], 1e3 * at[1]) if at else missed for at in found))
+    shutil.rmtree(os.path.dirname(dump))  # of 10^6 bodies a GB
 
 
-def go_on(args, table, kind, edge, settled, steps):
-    """The settled pile for `steps` more at each tolerance."""
+def go_on(args, table, kind, edge, at_rest, tolerance, steps):
+    """The settled pile for `steps` more at the tolerance."""
     import catena
-    for tolerance in TOLERANCES:
-        case = pile(kind, edge, steps * STEP, initial={"from": settled, "bodies": ["all"]},
-                    solver={"relative_tolerance": tolerance})
-        seconds, iterations, missed = 0.0, [], 0
-        with catena.Simulation(case) as sim:
-            for _ in range(steps):
-                start = time.process_time()
-                sim.step()
-                seconds += time.process_time() - start
-                iterations.append(int(sim.report.iterations))
-                missed += sim.report.status != "converged"
-            gap = np.asarray(sim.contacts().gap)
-            speed = np.linalg.norm(np.asarray(sim.velocities), axis=1)
-            overlap = np.maximum(-gap, 0.0) / SHAPES[kind][2]
-            table.add(kind, edge**3, len(gap), tolerance, 1e3 * seconds / steps, float(np.mean(iterations)), missed,
-                      float(overlap.mean()), float(overlap.max()), float(np.sqrt(np.mean(speed**2))))
+    case = pile(kind, edge, steps * STEP, initial={"from": at_rest, "bodies": ["all"]},
+                solver={"relative_tolerance": tolerance})
+    seconds, iterations, missed = 0.0, [], 0
+    with catena.Simulation(case) as sim:
+        for _ in range(steps):
+            start = time.process_time()
+            sim.step()
+            seconds += time.process_time() - start
+            iterations.append(int(sim.report.iterations))
+            missed += sim.report.status != "converged"
+        gap = np.asarray(sim.contacts().gap)
+        speed = np.linalg.norm(np.asarray(sim.velocities), axis=1)
+    overlap = np.maximum(-gap, 0.0) / SHAPES[kind][2]
+    table.add(kind, edge**3, len(gap), tolerance, 1e3 * seconds / steps, float(np.mean(iterations)), missed,
+              float(overlap.mean()), float(overlap.max()), float(np.sqrt(np.mean(speed**2))), float(np.median(speed)))
+
+
+class Scene:
+    """EDGE[:SHAPES[:LAWS[:METHODS]]] of --edges."""
+
+    def __init__(self, words):
+        edge, *lists = words.split(":")
+        self.edge = int(edge)
+        every = (tuple(SHAPES), LAWS, METHODS)
+        chosen = [tuple(part.split(",")) if part else names
+                  for part, names in itertools.zip_longest(lists[:3], every, fillvalue="")]
+        unknown = [name for part, names in zip(chosen, every) for name in part if name not in names]
+        if self.edge < 1 or len(lists) > 3 or unknown:
+            raise argparse.ArgumentTypeError("%s: no such scene; EDGE[:SHAPES[:LAWS[:METHODS]]] of %s" % (
+                words, "; ".join(", ".join(names) for names in every)))
+        self.shapes, self.laws, self.methods = chosen
+        self.left_out = [name for part, names in zip(chosen, every) for name in names if name not in part]
+
+
+def take_all(args, scenes, steps, solves, runs, written):
+    """What has failed, in words. `written`: called whenever a part of a scene is finished."""
+    failed = []
+
+    def tried(what, work, *words):
+        try:
+            return work(*words)
+        except Exception as error:  # whatever it is, the rest goes on
+            failed.append("%s: %s" % (what, str(error).split("\n")[0]))
+            print(failed[-1], file=sys.stderr, flush=True)
+        finally:
+            written(failed)
+
+    for scene in scenes:
+        for kind in scene.shapes:
+            what = "%s, %d" % (kind, scene.edge**3)
+            at_rest = tried(what, settled, args, kind, scene.edge,
+                            0.1 if args.short else args.settle)
+            if at_rest is None:
+                continue
+            for law in scene.laws:
+                tried("%s, %s" % (what, law), cold_and_warm, args, solves, kind, scene.edge, at_rest, law, scene.methods)
+            for tolerance in TOLERANCES:
+                tried("%s, %d steps at %g" % (what, steps, tolerance), go_on, args, runs, kind, scene.edge, at_rest, tolerance,
+                      steps)
+    return failed
+
+
+ABOUT = ("Errors are energies, recomputed from the impulses, relative to the error at zero impulses; overlaps are held against "
+         "half a body's width (spheres and the spheres around icosahedra: 0.1 m; boxes: 0.08 m). *not*: the solve ended before, "
+         "by its limit of %g s and a millisecond for each body, by that of iterations or since it got no further, with this "
+         "error; iterations; ms. Creep are the speeds after the last step of bodies that should rest, rms and median (of spheres "
+         "a few roll on, without resistance); a step without contacts would give them %.3g m/s.")
 
 
 def main():
     parser = options(__doc__, "contacts_to_tolerance")
     parser.add_argument("shapes", nargs="*", metavar="SHAPE", help="spheres, boxes, hulls; all")
-    parser.add_argument("--edges", type=int, nargs="+", default=[10], help="bodies along an edge of the cube")
-    parser.add_argument("--settle", type=float, default=10.0, help="s at most in which the pile comes to rest")
-    parser.add_argument("--limit", type=float, default=10.0, help="s of wall time of one solve")
+    parser.add_argument("--edges", type=Scene, nargs="+", default=[Scene("10")], metavar="EDGE[:SHAPES[:LAWS[:METHODS]]]",
+                        help="bodies along an edge of the cube, and what of the tables is made of it: all")
+    parser.add_argument("--settle", type=float, default=20.0, help="s of the run at most in which the pile comes to rest")
+    parser.add_argument("--ranks", type=int, default=1, help="of the runs in which piles come to rest")
+    parser.add_argument("--limit", type=float, default=10.0, help="s of wall time of one solve, and a ms more for each body")
     args = begin(parser)
     unknown = sorted(set(args.shapes) - set(SHAPES))
     if unknown:
         parser.error("%s: no such shape; %s" % (unknown[0], ", ".join(SHAPES)))
     if args.write and args.shapes and set(args.shapes) != set(SHAPES):
-        parser.error("--write wants all shapes")
-    edges, end, steps = ([3], 0.1, 3) if args.short else (args.edges, args.settle, 50)
+        parser.error("--write wants all shapes, or those that --edges names")
+    scenes, steps = ([Scene("3")], 3) if args.short else (args.edges, 50)
+    for scene in scenes:
+        scene.shapes = [kind for kind in scene.shapes if not args.shapes or kind in args.shapes]
     solves = Table("One step: iterations; ms of wall time to the tolerance",
                    ["bodies", "number", "law", "method", "start", *("%.0e" % t for t in TOLERANCES)])
     runs = Table("%d steps at a tolerance under the defaults" % steps,
                  ["bodies", "number", "contacts", "tolerance", "ms of CPU time per step", "iterations/step",
-                  "steps that missed", "mean overlap", "largest overlap", "creep, m/s"])
-    for edge in edges:
-        for kind in args.shapes or SHAPES:
-            settled = run(args, "%s-%d" % (kind, edge**3), settling(kind, edge, end))
-            if not args.short and not at_rest(settled):
-                sys.exit("%s: the pile does not rest after %g s; give --settle more" % (settled, end))
-            cold_and_warm(args, solves, kind, edge, settled)
-            go_on(args, runs, kind, edge, settled, steps)
-    finish(args, "contacts_to_tolerance", "Contacts to tolerance", [
-        "Errors are energies, recomputed from the impulses, relative to the error at zero impulses; overlaps are held against "
-        "half a body's width (spheres and the spheres around icosahedra: 0.1 m; boxes: 0.08 m). *not*: the solve ended before, "
-        "by its limit of %g s, by that of iterations or since it got no further, with this error; iterations; ms. Creep is "
-        "the rms speed after the last step of bodies that should rest; a step without contacts "
-        "would give them %.3g m/s." % (args.limit, 9.81 * STEP), solves, runs])
+                  "steps that missed", "mean overlap", "largest overlap", "creep, rms, m/s", "median"])
+    left_out = ["%d bodies without %s" % (scene.edge**3, ", ".join(scene.left_out)) for scene in scenes if scene.left_out]
+
+    def parts(failed):
+        return [ABOUT % (args.limit, 9.81 * STEP), *["Left out: %s." % "; ".join(left_out)][:len(left_out)],
+                *["Missing, since it failed: %s." % "; ".join(failed)][:len(failed)], solves, runs]
+
+    name, title = "contacts_to_tolerance", "Contacts to tolerance"
+    failed = take_all(args, scenes, steps, solves, runs, lambda failed: keep(args, name, title, parts(failed)))
+    finish(args, name, title, parts(failed))
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":

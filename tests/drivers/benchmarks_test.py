@@ -50,7 +50,8 @@ from benchmark_report import PAGE, changed_sections, text, write_section  # noqa
 from benchmark_scene import State, run_catena, run_peer  # noqa: E402
 from check_solution import Problem  # noqa: E402
 from contacts_beside import stated  # noqa: E402
-from contacts_to_tolerance import pile, solved  # noqa: E402
+import contacts_to_tolerance  # noqa: E402
+from contacts_to_tolerance import Scene, pile, solved  # noqa: E402
 from friction_accuracy import RIGID, Watch, sliding, squeezed  # noqa: E402
 from simbenchmark import (Drift, EnergyError, FlightError, Overlaps, RollingError, bouncing, cube_of_balls, kapla,  # noqa: E402
                           quadruped, rolling)
@@ -249,7 +250,7 @@ with tempfile.TemporaryDirectory() as work:
     here = problem.place[problem.a] + problem.arm_a - problem.place[problem.b] - problem.arm_b
     assert abs(here[(problem.a >= 0) & (problem.b >= 0)]).max(initial=0.0) < 1e-12
 
-# a solve that fails ends the script, and what an earlier one wrote is gone; one that misses its tolerance is a result
+# a solve that fails is an error, and what an earlier one wrote is gone; one that misses its tolerance is a result
 with tempfile.TemporaryDirectory() as work:
     program, report = os.path.join(work, "catena"), os.path.join(work, "report.json")
     os.environ["CATENA"] = program
@@ -261,10 +262,34 @@ with tempfile.TemporaryDirectory() as work:
         try:
             solved("dump.hdf5", "--report", report, files=[report])
             ended = False
-        except SystemExit:
+        except RuntimeError:
             ended = True
         assert ended == (code in (1, 6)) and not os.path.exists(report), code
     del os.environ["CATENA"]
+
+# of piles and laws that fail the others' rows are written, and what is missing is named; a pile at rest is not made again
+scene = Scene("3:boxes,hulls:coulomb,ccp:")
+assert (scene.shapes, scene.laws, scene.methods) == (("boxes", "hulls"), ("coulomb", "ccp"), ("auto", "gauss_seidel"))
+assert scene.left_out == ["spheres", "lagged"], scene.left_out
+
+
+def failing(*words):
+    """Stands for a part of a scene: the pile of hulls and the law ccp fail."""
+    if "settled" in words and "hulls" in words or "ccp" in words:
+        raise RuntimeError("no rest")
+    return "pile"
+
+
+class Options:
+    short, settle = True, 1.0
+
+
+written = []
+contacts_to_tolerance.settled = lambda *words: failing(*words, "settled")
+contacts_to_tolerance.cold_and_warm = contacts_to_tolerance.go_on = failing
+failed = contacts_to_tolerance.take_all(Options, [scene], 3, None, None, lambda failed: written.append(list(failed)))
+assert failed == ["boxes, 27, ccp: no rest", "hulls, 27: no rest"], failed
+assert len(written) == 1 + 2 + 4 + 1 and written[-1] == failed and written[0] == [], written
 
 # the closed form to round-off, in a short run
 table = next(rows for name, rows in run("simbenchmark", "rolling").items() if name.startswith("Rolling"))
