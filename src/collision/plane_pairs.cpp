@@ -92,7 +92,7 @@ void hull(const Shape& shape, const Pose& pose, const Plane& plane,
   }
   const bool flat = std::ranges::any_of(
       g.face_normals, [&](const Vec3& n) { return -up.dot(n) > kFlat * shape.size.x(); });
-  keep_four(out, first, shape.geometry_radius * shape.size.x(), flat);
+  keep_few(out, first, shape.geometry_radius * shape.size.x(), flat, false);
 }
 
 }  // namespace

@@ -254,7 +254,7 @@ void keep_four_per_plane(const Convex& body, const Touches& touches, ContactPoin
       done[j] = true;
       out.push_back(touches.found[j].point);
     }
-    keep_four(out, first, touches.size, lies_flat(body, -touches.found[i].point.normal));
+    keep_few(out, first, touches.size, lies_flat(body, -touches.found[i].point.normal), true);
   }
 }
 

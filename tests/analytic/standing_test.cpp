@@ -2,9 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <numbers>
+#include <set>
 #include <string>
 
 #include "analytic/case_runner.hpp"
@@ -86,6 +90,61 @@ std::string dry_stone_wall(int courses, int stones) {
     z += height;
   }
   return yaml;
+}
+
+/// Triangular prisms lie on fixed ones, turned and shifted: the faces meet in six corners, more of
+/// which carry than any four, and four that are chosen by their depth alternate.
+TEST(Standing, FacesThatMeetInSixCornersKeepThePointsThatCarry) {
+  struct Place {
+    double turn, x, y;  ///< degrees, m
+  };
+  constexpr std::array<Place, 8> kPlaces = {{{66.93, 0.0217, -0.0349},
+                                             {89.25, -0.0074, -0.0243},
+                                             {47.88, 0.0165, -0.0329},
+                                             {78.19, -0.0134, -0.0242},
+                                             {80.11, 0.0256, -0.0057},
+                                             {25.13, -0.0172, -0.0166},
+                                             {25.99, -0.0032, -0.0111},
+                                             {52.35, 0.0231, 0.0387}}};
+  std::string corners;
+  for (int k = 0; k < 3; ++k) {
+    const double angle = 2.0 * std::numbers::pi / 3.0 * k;
+    for (const double z : {-0.05, 0.05})
+      corners += text_of(Vec3(0.1 * std::cos(angle), 0.1 * std::sin(angle), z)) + ", ";
+  }
+  std::string yaml = "materials: {m: {density: 2500, friction: 0.5}}\nbodies:\n";
+  for (std::size_t k = 0; k < kPlaces.size(); ++k) {
+    const auto add = [&](const char* name, const Vec3& p, double turn, const char* keys) {
+      yaml += "  - {name: " + std::string(name) + std::to_string(k) +
+              ", material: m, shape: {hull: {vertices: [" + corners +
+              "]}}, position: " + text_of(p) +
+              ", orientation: {axis: [0, 0, 1], angle: " + text_of(turn) + " deg}" + keys + "}\n";
+    };
+    const double x = static_cast<double>(k);
+    add("low", {x, 0.0, 0.05}, 0.0, ", fixed: true");
+    add("high", {x + kPlaces[k].x, kPlaces[k].y, 0.15}, kPlaces[k].turn, "");
+  }
+  const auto sim = simulate(Communicator::self(), yaml + "time: {step: 5 ms, end: 10}\n");
+  std::set<ContactKey> before;
+  int carry = 0, lost = 0, sweeps = 0;
+
+  for (int step = 0; step < 300; ++step) {
+    const StepReport& report = sim->step();
+    if (step >= 200) sweeps += report.solve.iterations;
+    std::set<ContactKey> now;
+    for (std::size_t k = 0; k < sim->stepper().n_contacts(); ++k) {
+      const ContactRecord contact = sim->stepper().contact(k);
+      now.insert(contact.key);
+      if (step < 200 || contact.impulse.isZero(0.0)) continue;
+      ++carry;
+      lost += before.contains(contact.key) ? 0 : 1;
+    }
+    before = now;
+  }
+
+  EXPECT_GT(carry, 100 * 5 * static_cast<int>(kPlaces.size()));
+  EXPECT_EQ(lost, 0);
+  EXPECT_LT(sweeps, 100 * 5);
 }
 
 TEST(DryStoneWall, OfAHundredStonesStandsUnderTheDefaults) {

@@ -153,10 +153,10 @@ TEST(BoxOnBox, PointsSpanTheOverlapOfTheFaces) {
   EXPECT_NEAR(area_of(points), 1.3 * 1.0, 1e-12);
 }
 
-TEST(BoxOnBox, OfAnOctagonTheLargestSquareIsKept) {
+TEST(BoxOnBox, OfAnOctagonTheLargestSquareIsKeptAndAllOfItWhereItTouches) {
   const TestBox lower{{0.5, 0.5, 0.5}, {{0, 0, 0}, Quat::Identity()}};
-  const TestBox upper{{0.5, 0.5, 0.5},
-                      {{0, 0, 1.0}, Quat(Eigen::AngleAxisd(std::numbers::pi / 4, Vec3::UnitZ()))}};
+  TestBox upper{{0.5, 0.5, 0.5},
+                {{0, 0, 1.0 + 1e-4}, Quat(Eigen::AngleAxisd(std::numbers::pi / 4, Vec3::UnitZ()))}};
 
   const auto points = points_of(lower, upper, 1e-3);
 
@@ -165,6 +165,13 @@ TEST(BoxOnBox, OfAnOctagonTheLargestSquareIsKept) {
   ASSERT_EQ(points.size(), 4U);
   EXPECT_NEAR(area_of(points), 2.0 * radius * radius, 1e-12);
   expect_features_differ(points);
+
+  upper.pose.p.z() = 1.0 - 1e-4;
+  const auto touching = points_of(lower, upper, 1e-3);
+
+  ASSERT_EQ(touching.size(), 8U);
+  for (const ContactPoint& c : touching) EXPECT_NEAR(c.point.head<2>().norm(), radius, 1e-12);
+  expect_features_differ(touching);
 }
 
 TEST(BoxOnBox, CrossedEdgesMeetInOnePoint) {

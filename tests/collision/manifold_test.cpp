@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 #include <string>
@@ -256,6 +257,44 @@ TEST(Manifolds, OfWhatRestsWithSmallOverlapsKeepTheirKeys) {
       EXPECT_GE(stay.share(), named.least_share) << named.name << ", tilt " << tilt;
     }
   }
+}
+
+/// Two of a pile of icosahedra whose nearly parallel edges meet, one of them in a face of the
+/// other: its normal and the one across both edges are 6 mrad apart, and a body that stands on the
+/// one point between the edges turns about it until the face is the better way, and back.
+TEST(Manifolds, AnEdgeInAFaceDoesNotBecomeAPointBetweenEdges) {
+  Geometries all;
+  const double golden = 0.5 * (1.0 + std::sqrt(5.0)), scale = 0.1 / std::hypot(1.0, golden);
+  std::vector<Vec3> corners;
+  for (const double a : {-scale, scale}) {
+    for (const double b : {-golden * scale, golden * scale}) {
+      corners.insert(corners.end(), {Vec3(0.0, a, b), Vec3(a, b, 0.0), Vec3(b, 0.0, a)});
+    }
+  }
+  const Shape shape = all.hull(corners);
+  // the two places between which it went to and fro
+  const std::array<Pose, 2> low = {
+      {{Vec3::Zero(), {0.9610483348, 0.0802782003, -0.1748859282, 0.1983845276}},
+       {Vec3::Zero(), {0.9610470128, 0.0803084561, -0.1748858305, 0.1983787727}}}};
+  const std::array<Pose, 2> high = {{{{0.0013598995263, -0.0190053164498, 0.1594020368982},
+                                      {0.9615413863, 0.0069549650, 0.1525705080, 0.2282805972}},
+                                     {{0.0013594386051, -0.0190039129315, 0.1593999395517},
+                                      {0.9615427028, 0.0069197438, 0.1525651123, 0.2282797281}}}};
+  std::array<Keys, 2> keys;
+  std::array<Vec3, 2> normal;
+
+  for (std::size_t k = 0; k < 2; ++k) {
+    const auto points = all.collide(shape, low[k], shape, high[k], 1e-4);
+    ASSERT_FALSE(points.empty());
+    for (const ContactPoint& c : points) keys[k].emplace(0, c.feature, c.part);
+    normal[k] = points.front().normal;
+    const double gap = all.gap(shape, low[k], shape, high[k]);
+    EXPECT_NEAR(test::lowest_gap(points), gap, 2e-3 * std::abs(gap) + 1e-6);
+  }
+
+  EXPECT_EQ(keys[0], keys[1]);
+  EXPECT_EQ(keys[0].size(), 3u);
+  EXPECT_LT((normal[0] - normal[1]).norm(), 1e-4);
 }
 
 TEST(Manifolds, OfWhatRestsWithSmallOverlapsTellTheTrueGaps) {

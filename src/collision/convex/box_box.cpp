@@ -22,6 +22,8 @@ constexpr double kSnap = 1e-2;
 constexpr double kAsDeep = 0.5, kAsDeepOfSize = 2e-3, kAsLarge = 2e-3;
 /// Depth as a part of the smallest half edge beyond which the deepest point is always kept.
 constexpr double kShallow = 0.02;
+/// A corner beside a face may be lower than the gap by this part of the smallest half edge.
+constexpr double kBeside = 2e-4;
 /// Edges whose directions differ by less (sine) are parallel: a face axis tells the same.
 constexpr double kParallel = 1e-5;
 
@@ -175,18 +177,19 @@ double area(const Polygon& polygon, const std::array<int, 4>& corner) {
 }
 
 /// Keeps of more than 4 points of a convex polygon the deepest and the three others with which
-/// it spans the largest area. Of equally deep ones one that is farthest out, of equally far ones
-/// that of the lowest name, of equally large areas the first: equal choices must not alternate from
-/// step to step.
+/// it spans the largest area, and of faces `flat` on each other those that touch, too: four that
+/// are chosen by depth leave out what carries, and then the choice alternates. Of equally deep ones
+/// one that is farthest out, of equally far ones that of the lowest name, of equally large areas
+/// the first: equal choices must not alternate from step to step.
 void reduce(Polygon& polygon, double size, bool flat) {
   drop_collinear(polygon, kSnap * size);
   if (polygon.n <= 4) return;
   double lowest = std::numeric_limits<double>::infinity();
   for (int k = 0; k < polygon.n; ++k) lowest = std::min(lowest, polygon[k].p.z());
   const double exact = 1e-9 * size;
-  const double level = flat && std::abs(lowest) < kShallow * size
-                           ? std::clamp(kAsDeep * std::abs(lowest), exact, kAsDeepOfSize * size)
-                           : exact;
+  const bool shallow = flat && std::abs(lowest) < kShallow * size;
+  const double level =
+      shallow ? std::clamp(kAsDeep * std::abs(lowest), exact, kAsDeepOfSize * size) : exact;
   // of those about as far out as the farthest, so no point in the midst of a side
   Vec3 lower = polygon[0].p, upper = polygon[0].p;
   for (int k = 1; k < polygon.n; ++k) {
@@ -218,11 +221,12 @@ void reduce(Polygon& polygon, double size, bool flat) {
       }
     }
   }
-  std::sort(best.begin(), best.end());
-  for (int k = 0; k < 4; ++k) {
-    polygon.at[k] = polygon[best[k]];
+  int n = 0;
+  for (int k = 0; k < polygon.n; ++k) {
+    const bool touches = shallow && polygon[k].p.z() < kTouchPreference * size;
+    if (touches || std::ranges::find(best, k) != best.end()) polygon.at[n++] = polygon[k];
   }
-  polygon.n = 4;
+  polygon.n = n;
 }
 
 /// Corners of the face of `box` most turned against `normal`, in the frame of columns
@@ -429,6 +433,14 @@ void collide_boxes(const Vec3& half_a, const Pose& pose_a, const Vec3& half_b, c
   const Axis& face = b_is_reference ? found.face_b : found.face_a;
   const Axis& other = b_is_reference ? found.face_a : found.face_b;
   if (clearly_above(found.edge.separation, face.separation, kFacePreference)) {
+    // an edge that lies along a face and crosses another one at a small angle: the face's points
+    // tell the same, though a corner beside the face is lower
+    if (found.edge.normal.dot(face.normal) > kFlat &&
+        found.edge.separation - face.separation < kBeside * touch / kTouchPreference) {
+      const double least = use_face(b_is_reference);
+      if (std::abs(least - largest) <= kFlatTells * std::abs(largest) + touch) return;
+      out.resize(first);
+    }
     if (edge_point(a, b, found.edge, out)) return;
   } else {
     // the deepest point lies beside a face that was only preferred: take the true axis

@@ -18,13 +18,14 @@ inline Vec3 box_corner(const Vec3& half, int k) {
           (k & 4) != 0 ? half.z() : -half.z()};
 }
 
-/// Appends up to 4 points of two boxes (half edges and poses) whose gap is below `margin`;
+/// Appends up to 8 points of two boxes (half edges and poses) whose gap is below `margin`;
 /// normals from A to B.
 ///
 /// The separating-axis test over 15 axes gives the axis of least penetration (or of
 /// largest separation). A face axis: the other box's face most turned against it is
 /// clipped by the reference face's sides; of what is left below the margin, up to 4
-/// points are kept that hold the deepest and span the largest area. An edge axis: one
+/// points are kept that hold the deepest and span the largest area, and of faces flat on each other
+/// all that touch. An edge axis: one
 /// point midway between the two edges. Boxes apart that no axis brings to a point: one
 /// point midway between their closest points.
 ///

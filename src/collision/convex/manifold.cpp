@@ -27,8 +27,15 @@ constexpr double kAsDeep = 0.5, kAsDeepOfSize = 2e-3, kClearGain = 2e-3;
 constexpr double kShallow = 0.02;
 /// Edges whose directions differ by less (sine) touch along a line.
 constexpr double kParallel = 0.01;
+/// A corner beside a face may be lower than the gap by this part of the size.
+constexpr double kBeside = 2e-4;
+/// Of a square on a length, what is flatter is a line.
+constexpr double kLine = 1e-6;
 /// A point this part of the size above the lowest one is as low.
 constexpr double kLevel = 1e-3;
+/// As many points as are kept of faces of surfaces, whose triangles cut corners off, and of others:
+/// what two boxes' faces have at most.
+constexpr int kMostOnSurface = 4, kMostPoints = 8;
 /// Corners that stand for the rim of a cylinder.
 constexpr int kRim = 16;
 
@@ -226,18 +233,56 @@ void name_and_merge(Outline& outline, const Outline& own, const Outline& referen
   outline.resize(n);
 }
 
-/// Up to four of n points (heights in z), by number.
+/// Points of n (heights in z), by number.
 struct Chosen {
-  std::array<int, 4> number{};
+  std::array<int, kMostPoints> number{};
   int n = 0;
 };
 
-/// The deepest (of equals the one farthest from the middle), the one farthest from
-/// it, the one farthest from the line through both, and the one that lies farthest beyond the
-/// sides of these three; fewer if the points lie in a line or a triangle. A clear gain only:
-/// equal choices must not alternate from step to step.
+/// Twice the area of a triangle, positive if it goes round counter-clockwise.
+double area(const Vec3& p, const Vec3& q, const Vec3& r) {
+  return (q.x() - p.x()) * (r.y() - p.y()) - (q.y() - p.y()) * (r.x() - p.x());
+}
+
+/// Adds to three or four chosen corners of an outline those that touch and add more than `least`
+/// (twice an area), the one that adds most first. Their order round the outline is that of their
+/// angles about the middle of those chosen first, which lies within all.
 template <class PointAt>
-Chosen choose_four(int n, PointAt&& point, double size, bool flat) {
+void add_touching(int n, PointAt&& point, double size, double least, int most, Chosen& chosen) {
+  Vec3 middle = Vec3::Zero();
+  for (int k = 0; k < chosen.n; ++k) middle += Vec3(point(chosen.number[k])) / chosen.n;
+  const auto angle = [&](int k) {
+    const Vec3 p = point(k);
+    return std::atan2(p.y() - middle.y(), p.x() - middle.x());
+  };
+  const auto end = [&] { return chosen.number.begin() + chosen.n; };
+  while (chosen.n < most) {
+    std::sort(chosen.number.begin(), end(), [&](int i, int k) { return angle(i) < angle(k); });
+    int best = -1;
+    double largest = least;
+    for (int k = 0; k < n; ++k) {
+      const Vec3 p = point(k);
+      if (!(p.z() < kTouchPreference * size) || std::find(chosen.number.begin(), end(), k) != end())
+        continue;
+      double beyond = 0.0;
+      for (int i = 0; i < chosen.n; ++i)
+        beyond = std::max(
+            beyond, -area(point(chosen.number[i]), point(chosen.number[(i + 1) % chosen.n]), p));
+      if (beyond > largest * (1.0 + kClearGain)) largest = beyond, best = k;
+    }
+    if (best < 0) return;
+    chosen.number[chosen.n++] = best;
+  }
+}
+
+/// The deepest (of equals the one farthest from the middle), the one farthest from it, the one
+/// farthest from the line through both, and the one that lies farthest beyond the sides of these
+/// three; fewer if the points lie in a line or a triangle. A clear gain only: equal choices must
+/// not alternate from step to step. Of faces `flat` on each other also those that touch and stand
+/// out beyond the sides, up to `most`: four that are chosen by depth leave out what carries, and
+/// then the choice alternates.
+template <class PointAt>
+Chosen choose_points(int n, PointAt&& point, double size, bool flat, int most) {
   Chosen chosen;
   // of the box around them: points that come and go on its sides do not move it
   Vec3 least_corner = point(0), largest_corner = point(0);
@@ -248,16 +293,16 @@ Chosen choose_four(int n, PointAt&& point, double size, bool flat) {
   const double lowest = least_corner.z();
   const Vec3 middle = 0.5 * (least_corner + largest_corner);
   const double exact = 1e-9 * size;
-  const double level = flat && std::abs(lowest) < kShallow * size
-                           ? std::clamp(kAsDeep * std::abs(lowest), exact, kAsDeepOfSize * size)
-                           : exact;
-  // the point of the largest measure, if that is above `least`
+  const bool shallow = flat && std::abs(lowest) < kShallow * size;
+  const double level =
+      shallow ? std::clamp(kAsDeep * std::abs(lowest), exact, kAsDeepOfSize * size) : exact;
+  // takes the point of the largest measure, if that is above `least`
   const auto take = [&](double least, auto&& measure) {
     int best = -1;
-    double most = least;
+    double largest = least;
     for (int k = 0; k < n; ++k) {
       const double value = measure(Vec3(point(k)));
-      if (value > most && value > most * (1.0 + kClearGain)) most = value, best = k;
+      if (value > largest && value > largest * (1.0 + kClearGain)) largest = value, best = k;
     }
     if (best >= 0) chosen.number[chosen.n++] = best;
     return best >= 0;
@@ -268,27 +313,20 @@ Chosen choose_four(int n, PointAt&& point, double size, bool flat) {
   const Vec3 a = point(chosen.number[0]);
   if (!take(0.0, [&](const Vec3& p) { return (p - a).head<2>().squaredNorm(); })) return chosen;
   const Vec3 b = point(chosen.number[1]);
-  const auto area = [](const Vec3& p, const Vec3& q, const Vec3& r) {
-    return (q.x() - p.x()) * (r.y() - p.y()) - (q.y() - p.y()) * (r.x() - p.x());
-  };
-  // what is flatter than this part of a square is a line
-  const double line = 1e-6 * (b - a).head<2>().squaredNorm();
+  const double line = kLine * (b - a).head<2>().squaredNorm();
   if (take(line, [&](const Vec3& p) { return std::abs(area(a, b, p)); })) {
-    const Vec3& c = point(chosen.number[2]);
+    const Vec3 c = point(chosen.number[2]);
     const double turn = area(a, b, c) < 0.0 ? -1.0 : 1.0;
     take(line, [&](const Vec3& p) {
       return -std::min({turn * area(a, b, p), turn * area(b, c, p), turn * area(c, a, p)});
     });
+    if (shallow) add_touching(n, point, size, line / kLine * 2.0 * kClearGain, most, chosen);
   } else {
     // of a line also the end on the other side, if the deepest lies between
     take(kClearGain * (b - a).head<2>().squaredNorm(),
          [&](const Vec3& p) { return -(b - a).head<2>().dot((p - a).head<2>()); });
   }
-  for (int i = 1; i < chosen.n; ++i) {
-    for (int k = i; k > 0 && chosen.number[k] < chosen.number[k - 1]; --k) {
-      std::swap(chosen.number[k], chosen.number[k - 1]);
-    }
-  }
+  std::sort(chosen.number.begin(), chosen.number.begin() + chosen.n);
   return chosen;
 }
 
@@ -353,6 +391,10 @@ ContactPoint closest_point(const Convex& a, const Convex& b, const ConvexGap& ga
 double above_face(const Convex& body, int face, const Convex& other) {
   const Vec3 n = face_normal(body, face);
   return n.dot(support(other, -n) - support(body, n)) - other.radius;
+}
+
+bool has_flat_faces(const Convex& body) {
+  return body.core != Convex::Core::cylinder && face_towards(body, Vec3::UnitZ()) >= 0;
 }
 
 double lowest_gap(const std::vector<ContactPoint>& points, std::size_t first) {
@@ -466,9 +508,9 @@ double add_face_points(const Convex& a, int face, const Convex& b, double margin
   }
   // the order of equals: where the outline starts may change with the least shift
   outline.sort_by_name();
-  const Chosen chosen = choose_four(
+  const Chosen chosen = choose_points(
       kept, [&](int i) { return Vec3(outline[i].p - b.radius * Vec3::UnitZ()); }, size,
-      lies_flat(b, n));
+      lies_flat(b, n), of_surface ? kMostOnSurface : kMostPoints);
   for (int k = 0; k < chosen.n; ++k) add(outline[chosen.number[k]]);
   return least;
 }
@@ -506,12 +548,18 @@ void add_manifold(const Convex& a, const Convex& b, const ConvexGap& gap, double
   for (const bool use_b : {b_first, !b_first}) {
     const double of_face = use_b ? of_b : of_a;
     if (of_face == kNone) continue;
-    // a corner beside the other face may be lower than all that lies above it
-    const bool along = (use_b ? -n_b : n_a).dot(gap.normal) > kAlmostParallel;
-    if (!along && clearly_above(gap.gap, of_face, kFacePreference)) continue;
+    const double cosine = (use_b ? -n_b : n_a).dot(gap.normal);
+    const bool along = cosine > kAlmostParallel;
+    const bool edges_tell = !along && clearly_above(gap.gap, of_face, kFacePreference);
+    // a corner beside the other face may be lower than all that lies above it, where an edge lies
+    // along a face and crosses another edge at a small angle
+    const bool near = cosine > kFlat && has_flat_faces(a) && has_flat_faces(b) &&
+                      gap.gap - of_face < kBeside * std::min(a.size, b.size);
+    if (edges_tell && !near) continue;
     const double lowest = use_face(use_b);
-    const bool holds_deepest =
-        !clearly_above(lowest, of_face, 0.0) || (along && !clearly_above(lowest, gap.gap, 0.0));
+    const bool holds_deepest = (near && tells_gap(lowest, gap, a, b)) ||
+                               (!edges_tell && (!clearly_above(lowest, of_face, 0.0) ||
+                                                (along && !clearly_above(lowest, gap.gap, 0.0))));
     if (out.size() > first && holds_deepest) return;
     if (out.size() > first &&
         (a.core == Convex::Core::cylinder || b.core == Convex::Core::cylinder) &&
@@ -543,7 +591,8 @@ bool tells_gap(double least, const ConvexGap& gap, const Convex& a, const Convex
   return std::abs(least - gap.gap) <= kFlatTells * std::abs(gap.gap) + touch;
 }
 
-void keep_four(std::vector<ContactPoint>& points, std::size_t first, double size, bool flat) {
+void keep_few(std::vector<ContactPoint>& points, std::size_t first, double size, bool flat,
+              bool of_surface) {
   const auto n = narrow<int>(points.size() - first);
   if (n <= 2) return;
   std::sort(points.begin() + first, points.end(), [](const ContactPoint& x, const ContactPoint& y) {
@@ -551,13 +600,13 @@ void keep_four(std::vector<ContactPoint>& points, std::size_t first, double size
   });
   const Vec3 normal = points[first].normal;
   const Vec3 u = normal.unitOrthogonal(), v = normal.cross(u), origin = points[first].point;
-  const Chosen chosen = choose_four(
+  const Chosen chosen = choose_points(
       n,
       [&](int k) {
         const ContactPoint& p = points[first + k];
         return Vec3(u.dot(p.point - origin), v.dot(p.point - origin), p.gap);
       },
-      size, flat);
+      size, flat, of_surface ? kMostOnSurface : kMostPoints);
   for (int k = 0; k < chosen.n; ++k) {
     points[first + k] = points[first + chosen.number[k]];
   }
