@@ -56,14 +56,14 @@ TEST(PidController, IntegralTakesTheErrorAwayAndLimitsDoNotWindItUp) {
       "joints: [{name: guide, type: prismatic, between: [world, block], at: [0, 0, 0], axis: [0, "
       "0, 1]}]\n"
       "forces: [{name: lift, type: force, body: block, force: [0, 0, 1]}]\n"
-      "time: {step: 2 ms, end: 20}\n"
+      "time: {step: 5 ms, end: 20}\n"
       "probes: [{name: guide, type: joint, joint: guide}]\n";
-  const std::string gains = "kp: 200, ki: 200, kd: 60, interval: 4 ms";
+  const std::string gains = "kp: 200, ki: 200, kd: 60, interval: 10 ms";
   ProbeRun run(text +
                "controllers: [{name: c, type: pid, measure: guide.displacement, drive: lift, "
                "target: 10 cm, " +
                gains + "}]\n");
-  run.steps(4000);
+  run.steps(1600);
   EXPECT_NEAR(run("guide.displacement"), 0.1, 1e-4);
   EXPECT_NEAR(run.sim().state().force_factors[0], 2.0 * 9.81, 1e-2);
 
@@ -73,7 +73,7 @@ TEST(PidController, IntegralTakesTheErrorAwayAndLimitsDoNotWindItUp) {
                    "target: 2 m, limits: [0, 25], " +
                    gains + "}]\n");
   double highest = 0.0;
-  for (int i = 0; i < 6000; ++i) {
+  for (int i = 0; i < 2400; ++i) {
     limited.steps(1);
     highest = std::max(highest, limited("guide.displacement"));
   }
@@ -278,14 +278,14 @@ TEST(WinchDrive, APidWindsALoadToItsHeight) {
       "joints: [{name: rope, type: rope, between: [world, load], at: [[0, 0, 0], [0, 0, -2]], "
       "motor: "
       "{velocity: 0}}]\n"
-      "time: {step: 1 ms, end: 9}\n"
+      "time: {step: 4 ms, end: 9}\n"
       "probes: [{name: rope, type: joint, joint: rope}]\n"
       "controllers: [{name: wind, type: pid, measure: rope.length, drive: rope, target: 1.5 m, kp: "
       "2, limits: [-0.3, 0.3]}]\n");
-  run.steps(1000);
+  run.steps(250);
   // 0.3 m/s for the first second and a bit: the error is beyond 0.15 m
   EXPECT_NEAR(run("rope.length"), 2.0 - 0.3, 2e-3);
-  run.steps(4000);
+  run.steps(1000);
   EXPECT_NEAR(run("rope.length"), 1.5, 1e-3);
 }
 

@@ -110,13 +110,13 @@ TEST(JointProbe, ReactionOfASwingingPendulumIsTheClosedForm) {
       "bodies: [{name: bob, mass: 2, inertia: [1e-6, 1e-6, 1e-6], position: [1, 0, 0]}]\n"
       "joints: [{name: hinge, type: revolute, between: [world, bob], at: [0, 0, 0], axis: [0, 1, "
       "0]}]\n"
-      "time: {step: 0.4 ms, end: 1}\n"
+      "time: {step: 1.6 ms, end: 1}\n"
       "probes:\n"
       "  - {name: hinge, type: joint, joint: hinge}\n"
       "  - {name: pull, type: force, on: bob}\n";
   ProbeRun run(text);
   double worst = 0.0, worst_rate = 0.0;
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < 500; ++i) {
     run.steps(1);
     // released at rest at the hinge's height: theta below the horizontal, v^2 = 2 g L sin(theta),
     // and the rod pulls with 3 m g sin(theta) along it
@@ -130,8 +130,8 @@ TEST(JointProbe, ReactionOfASwingingPendulumIsTheClosedForm) {
   }
   EXPECT_GT(run("hinge.angle"), 0.5 * std::numbers::pi);
   // of first order in the step, by which the angle is ahead: 3 m g h omega
-  EXPECT_LT(worst, 60.0 * 4e-4 * 5.0 + 0.02);
-  EXPECT_LT(worst_rate, 0.02);
+  EXPECT_LT(worst, 60.0 * 1.6e-3 * 5.0 + 0.08);
+  EXPECT_LT(worst_rate, 0.08);
 }
 
 TEST(JointProbe, MotorTakesPowerByItsTorqueTimesTheRate) {

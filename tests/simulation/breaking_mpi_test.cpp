@@ -302,7 +302,7 @@ TEST(Bonds, BreakAlikeOnAllRanksAndThroughAResume) {
             state_hash(world, all->bodies(), all->state()));
   const std::string path = "breaking_" + std::to_string(world.size()) + ".h5";
   std::int64_t written = -1;
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < 40; ++i) {
     alone->step();
     all->step();
     EXPECT_EQ(state_hash(self, alone->bodies(), alone->state()),
@@ -319,7 +319,7 @@ TEST(Bonds, BreakAlikeOnAllRanksAndThroughAResume) {
   ASSERT_GT(written, 0);
   Checkpoint checkpoint = read_checkpoint(self, path);
   Simulation resumed(self, alone->settings(), checkpoint);
-  for (std::int64_t i = written; i < 60; ++i) resumed.step();
+  for (std::int64_t i = written; i < 40; ++i) resumed.step();
   EXPECT_EQ(state_hash(self, resumed.bodies(), resumed.state()),
             state_hash(self, alone->bodies(), alone->state()));
   world.barrier();

@@ -225,12 +225,12 @@ TEST(LeesEdwards, GrainsTakeTheShearsProfile) {
       "0.2], y: [-0.2, 0.2], z: [-0.25, 0.25], shear: {rate: 4}}\ngenerators:\n"
       "  - lattice: {name: g, material: m, shape: {sphere: {radius: 0.048}}, count: [4, 4, 5], "
       "spacing: 0.1, origin: [-0.15, -0.15, -0.2], position_jitter: 8 mm}\n"
-      "time: {step: 2 ms, end: 5}\nsolver: {max_iterations: 100}\n");
-  for (int step = 0; step < 3000; ++step) sim->step();
+      "time: {step: 4 ms, end: 9}\nsolver: {max_iterations: 100}\n");
+  for (int step = 0; step < 1500; ++step) sim->step();
   double mean = 0.0;
-  for (int step = 0; step < 1000; ++step) {
+  for (int step = 0; step < 500; ++step) {
     sim->step();
-    mean += profile(*sim) / 1000.0;
+    mean += profile(*sim) / 500.0;
   }
   if (sim->communicator().rank() == 0) std::printf("profile %.3f of 4 / s\n", mean);
   EXPECT_NEAR(mean, 4.0, 0.4);

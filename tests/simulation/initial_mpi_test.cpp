@@ -405,8 +405,8 @@ TEST(Initial, BondsOfTheSameNameGoOnBrokenAsTheyWere) {
 
   Simulation second(comm, test::case_of(thrown("glue") + initial(directory, ", time: keep")));
   EXPECT_EQ(second.n_bonds(), 59 - broken);
-  take_steps(whole, 20);
-  take_steps(second, 20);
+  take_steps(whole, 10);
+  take_steps(second, 10);
 
   for (GlobalId id = 1; id <= 30; ++id) {
     const BodyMotionState a = state_of(whole, id), b = state_of(second, id);
@@ -465,7 +465,7 @@ TEST(Initial, InStifferContactsOverlapsRelaxWithoutAThrow) {
   }
   Simulation second(comm, test::case_of(pressed(1e6) + initial(directory, "")));
   double fastest = 0.0;
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < 1000; ++i) {
     second.step();
     fastest = std::max(fastest, state_of(second, 1).twist.v[2]);
   }

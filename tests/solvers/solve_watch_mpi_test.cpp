@@ -124,20 +124,20 @@ TEST(SolveWatch, LoopsLookBetweenEvaluationsThatLieFarApart) {
     stop.check_interval = 2000000000;
     double seconds = 0.0;
     // half a second between looks, and room for a machine that is busy elsewhere: some tries, too
-    for (int tries = 0; tries < 5 && (tries == 0 || seconds > 0.3 + 0.5 + 1.0); ++tries) {
+    for (int tries = 0; tries < 5 && (tries == 0 || seconds > 0.1 + 0.5 + 1.0); ++tries) {
       const double begun = wall_seconds();
       Watch watch;
-      watch.asked = [&] { return comm.rank() == 0 && wall_seconds() - begun > 0.3; };
+      watch.asked = [&] { return comm.rank() == 0 && wall_seconds() - begun > 0.1; };
       stop.time_limit = kNever;
       const Outcome asked = solve_watched(method, local.problem, &watch);
-      stop.time_limit = 0.3;
+      stop.time_limit = 0.1;
       const Outcome limited = solve_watched(method, local.problem, nullptr);
 
       EXPECT_TRUE(asked.broken_off) << method.name;
       EXPECT_EQ(limited.report.status, SolveStatus::time_limit) << method.name;
       seconds = comm.max(std::max(asked.seconds, limited.seconds));
     }
-    EXPECT_LE(seconds, 0.3 + 0.5 + 1.0) << method.name;
+    EXPECT_LE(seconds, 0.1 + 0.5 + 1.0) << method.name;
   }
 }
 
@@ -168,7 +168,7 @@ TEST(SolveWatch, EveryMethodHeedsMaxIterations) {
   const Communicator comm = Communicator::world();
   for (Named method : all_methods(comm)) {
     const LocalScene local = pile_on(comm, method.law);
-    for (const int most : {1, 2, 7, 30, 200}) {
+    for (const int most : {1, 2, 7, 30}) {
       method.settings.stop.max_iterations = most;
       const Outcome out = solve_watched(method, local.problem, nullptr);
       EXPECT_LE(out.report.iterations, most) << method.name << ": " << out.report.reason;
