@@ -106,18 +106,22 @@ TEST(ElasticFriction, LoadedAndUnloadedItIsASpringWithASlider) {
 TEST(ElasticFriction, PartialUnloadingAndReloadingIsElastic) {
   // the third harmonic turns back six times in a loop, where the spring holds and where it slides
   for (const double third : {0.2, 0.6, 1.0}) {
-    const Loop loop = run_loops(2000, 1, 2, third);
+    const Loop loop = run_loops(2000, 1, 1, third);
     EXPECT_LT(loop.worst, 1e-9 * kMost) << third;
     EXPECT_GE(loop.least, -1e-15) << third;
   }
 }
 
-TEST(ElasticFriction, TenThousandLoopsAreOneAndNoStepGivesEnergy) {
-  const Loop loop = run_loops(20, 100, 10000, 0.0);
+void expect_loops_are_one(int loops) {
+  const Loop loop = run_loops(20, 100, loops, 0.0);
   EXPECT_LT(loop.worst, 1e-9 * kMost);
   EXPECT_LT(loop.changed, 1e-9 * kMost);
   EXPECT_GE(loop.least, -1e-14);  // round-off of a sum of 5 J
 }
+
+TEST(ElasticFriction, AThousandLoopsAreOneAndNoStepGivesEnergy) { expect_loops_are_one(1000); }
+
+TEST(ElasticFriction, TenThousandLoopsAreOneAndNoStepGivesEnergy) { expect_loops_are_one(10000); }
 
 TEST(ElasticFriction, ShakenBlockOnASlopeDoesNotRatchetDown) {
   // friction between 0 and 0.95 of its bound: m g sin and the table's acceleration
@@ -133,7 +137,7 @@ TEST(ElasticFriction, ShakenBlockOnASlopeDoesNotRatchetDown) {
       "solver: {relative_tolerance: 1e-12}\ntime: {step: 1 ms, end: 100}\n");
   run_until(*sim, 50 * period);
   const Vec3 start = body_of(*sim, 0).pose.p;
-  run_until(*sim, 250 * period);
+  run_until(*sim, 150 * period);
   EXPECT_LT((body_of(*sim, 0).pose.p - start).norm(), 1e-12);
 }
 
