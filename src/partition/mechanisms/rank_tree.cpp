@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <numeric>
 #include <utility>
 
@@ -14,7 +15,10 @@ constexpr std::size_t kMostStarts = 16;
 class Halving {
  public:
   Halving(std::vector<int> ranks, std::span<const RankLink> links)
-      : ranks_(std::move(ranks)), near_(ranks_.size()), half_(ranks_.size(), 0) {
+      : ranks_(std::move(ranks)),
+        near_(ranks_.size()),
+        side_(ranks_.size(), kOutside),
+        adds_(ranks_.size(), 0) {
     for (const RankLink& link : links) {
       const std::size_t a = number(link.a), b = number(link.b);
       near_[a].emplace_back(b, link.rows);
@@ -35,6 +39,9 @@ class Halving {
   }
 
  private:
+  enum Side : char { kOutside, kOther, kGrown };
+  using Candidate = std::pair<std::int64_t, std::size_t>;  ///< rows that it adds, and who
+
   std::size_t number(int rank) const {
     return std::ranges::lower_bound(ranks_, rank) - ranks_.begin();
   }
@@ -60,33 +67,51 @@ class Halving {
   }
 
   /// Half of the members, from one on: the next one is that which adds the fewest rows to those
-  /// that the half shares with the others. Returns these rows, too.
+  /// that the half shares with the others, of equals the first. Returns these rows, too. Time:
+  /// members and their links, times the logarithm of the members.
   std::pair<std::int64_t, std::vector<std::size_t>> grow(const std::vector<std::size_t>& members,
                                                          std::size_t next) {
-    enum Side : char { kOutside, kOther, kGrown };
-    std::vector<std::int64_t> adds(ranks_.size(), 0);
-    half_.assign(ranks_.size(), kOutside);
-    for (const std::size_t m : members) half_[m] = kOther;
-    for (const std::size_t m : members)
+    for (const std::size_t m : members) side_[m] = kOther;
+    std::vector<Candidate> candidates;  // a heap; an entry stands until its member adds other rows
+    for (const std::size_t m : members) {
+      adds_[m] = 0;
       for (const auto& [other, rows] : near_[m])
-        if (half_[other] != kOutside) adds[m] += rows;
+        if (side_[other] != kOutside) adds_[m] += rows;
+      candidates.emplace_back(adds_[m], m);
+    }
+    std::ranges::make_heap(candidates, std::greater{});
     std::pair<std::int64_t, std::vector<std::size_t>> grown;
     while (true) {
-      half_[next] = kGrown;
-      grown.first += adds[next];
+      side_[next] = kGrown;
+      grown.first += adds_[next];
       grown.second.push_back(next);
-      for (const auto& [other, rows] : near_[next]) adds[other] -= 2 * rows;
-      if (grown.second.size() == (members.size() + 1) / 2) return grown;
-      const auto rest = [&](std::size_t m) { return half_[m] == kOther; };
-      next = *std::ranges::find_if(members, rest);
-      for (const std::size_t m : members)
-        if (rest(m) && adds[m] < adds[next]) next = m;
+      for (const auto& [other, rows] : near_[next]) {
+        if (side_[other] != kOther) continue;
+        adds_[other] -= 2 * rows;
+        candidates.emplace_back(adds_[other], other);
+        std::ranges::push_heap(candidates, std::greater{});
+      }
+      if (grown.second.size() == (members.size() + 1) / 2) break;
+      next = take_first(candidates);
+    }
+    for (const std::size_t m : members) side_[m] = kOutside;
+    return grown;
+  }
+
+  /// Of those that are not in the half yet.
+  std::size_t take_first(std::vector<Candidate>& candidates) const {
+    while (true) {
+      std::ranges::pop_heap(candidates, std::greater{});
+      const auto [adds, member] = candidates.back();
+      candidates.pop_back();
+      if (side_[member] == kOther && adds == adds_[member]) return member;
     }
   }
 
   std::vector<int> ranks_;
   std::vector<std::vector<std::pair<std::size_t, std::int64_t>>> near_;  ///< shared rows
-  std::vector<char> half_;
+  std::vector<Side> side_;          ///< of the half that is grown; outside: no member
+  std::vector<std::int64_t> adds_;  ///< rows that a member would add to what the half shares
   DealtTree tree_;
 };
 
