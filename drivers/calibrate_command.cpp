@@ -204,38 +204,47 @@ class Calibration {
     }
   }
 
-  /// Time steps of mechanisms, every rank its own.
+  /// Time steps of mechanisms, every rank its own, in cache and out of it.
   void measure_mechanisms() {
-    const std::string tree =
-        "tree: {name: g, material: m, shape: {sphere: {radius: 0.1}}, branching: 2, levels: 14, "
-        "from: [0, 0, 5], drop: [0, 0, -0.5], anchored: true, collide: false}";
-    measure_mechanism(
-        "chain",
-        "chain: {name: g, material: m, shape: {sphere: {radius: 0.01}}, links: 30000, "
-        "joint: spherical, from: [0, 0, 0], to: [3000, 0, 0], anchored: first, "
-        "collide: false}",
-        "", 0.0);
-    measure_mechanism("tree", tree, "", 0.0);
-    measure_mechanism("tree_parts", tree, "solver.joints.method=direct", 0.0);
-    measure_mechanism("net",
-                      "net: {name: g, material: m, shape: {sphere: {radius: 0.01}}, "
-                      "count: [100, 100], from: [0, 0, 0], spacing: [[0.1, 0, 0], [0, 0.1, 0]], "
-                      "joint: distance, collide: false}",
-                      "", net_flops(kNetJoints, 1.0) * flop_);
+    for (const bool large : {false, true}) {
+      const std::string size = large ? "" : "_cached";
+      const int links = static_cast<int>(large ? kLargeJoints : kCachedJoints);
+      measure_mechanism("chain", size,
+                        "chain: {name: g, material: m, shape: {sphere: {radius: 0.01}}, links: " +
+                            std::to_string(links) + ", joint: spherical, from: [0, 0, 0], to: [" +
+                            std::to_string(links / 10) +
+                            ", 0, 0], anchored: first, collide: false}");
+      for (const auto& [name, joint] : {std::pair("tree", "spherical"), {"cords", "distance"}})
+        measure_mechanism(name, size,
+                          "tree: {name: g, material: m, shape: {sphere: {radius: 0.1}}, joint: " +
+                              std::string(joint) +
+                              ", branching: 2, levels: " + (large ? "16" : "12") +
+                              ", from: [0, 0, 5], drop: [0, 0, -0.5], anchored: true, "
+                              "collide: false}");
+      const int knots = large ? 224 : 64;  // of an edge
+      const std::string edge = std::to_string(knots);
+      measure_mechanism("net", size,
+                        "net: {name: g, material: m, shape: {sphere: {radius: 0.01}}, count: [" +
+                            edge + ", " + edge +
+                            "], from: [0, 0, 0], spacing: [[0.1, 0, 0], [0, 0.1, 0]], "
+                            "joint: distance, collide: false}",
+                        net_flops(knots * (knots - 2.0), 1.0) * flop_,
+                        net_levels(2.0 * knots * (knots - 1.0)));
+    }
   }
 
-  /// `fronts`: seconds of `factor` that are counted apart.
-  void measure_mechanism(const std::string& name, const std::string& generator,
-                         const std::string& set, double fronts) {
+  /// `fronts`: seconds of `factor` that are counted apart; `levels`: by which `solve` is divided.
+  void measure_mechanism(const std::string& name, const std::string& size,
+                         const std::string& generator, double fronts = 0.0, double levels = 1.0) {
+    // little gravity: rods under tension would have rows across, too
     const std::string yaml =
-        "catena: 1\nname: calibration\ngravity: [0, 0, -9.81]\nmaterials: {m: {density: 1000}}\n"
+        "catena: 1\nname: calibration\ngravity: [0, 0, -0.01]\nmaterials: {m: {density: 1000}}\n"
         "generators:\n  - " +
         generator + "\ntime: {step: 1 ms, end: 1}\n";
-    Simulation sim(Communicator::self(),
-                   parse_case(yaml, "calibration", ".",
-                              set.empty() ? std::vector<std::string>{} : std::vector{set}));
+    Simulation sim(Communicator::self(), parse_case(yaml, "calibration", ".", {}));
+    const int repeats = size.empty() ? kFewRepeats : kRepeats;
     std::vector<double> rows, factor, solve, motion;
-    for (int k = 0; k <= kRepeats; ++k) {
+    for (int k = 0; k <= repeats; ++k) {
       comm_.barrier();
       const double start = wall_seconds();
       const StepReport& report = sim.step();
@@ -249,14 +258,15 @@ class Calibration {
       const auto n = static_cast<double>(sim.stepper().problem().n_rows());
       rows.push_back(slowest[0] / n);
       factor.push_back((slowest[1] - fronts) / n);
-      solve.push_back(slowest[2] / n);
+      solve.push_back(slowest[2] / (n * levels));
       motion.push_back(slowest[3] / static_cast<double>(sim.bodies().size()));
     }
-    const std::string of = ", of a " + name + "'s step, a row of its joints";
-    add(name + "_rows", "s", "numbers of the problem" + of, std::move(rows));
-    add(name + "_factor", "s", "factorisation" + of, std::move(factor));
-    add(name + "_solve", "s", "solution" + of, std::move(solve));
-    add(name + "_motion", "s", "all else of a " + name + "'s step, a body", std::move(motion));
+    const std::string of = " of a step, of a row of joints, " + name +
+                           (size.empty() ? ", data out of cache" : ", data in cache");
+    add(name + "_rows" + size, "s", "numbers of the problem" + of, std::move(rows));
+    add(name + "_factor" + size, "s", "factorisation" + of, std::move(factor));
+    add(name + "_solve" + size, "s", "solution" + of, std::move(solve));
+    add(name + "_motion" + size, "s", "all else of a step, of a body, " + name, std::move(motion));
   }
 
   void measure_reductions() {

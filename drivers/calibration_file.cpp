@@ -81,12 +81,16 @@ CalibrationFile read_calibration(const std::string& path, int n_ranks) {
   };
   CalibrationFile file;
   file.costs.ranks = contents.ranks;
-  const auto read = [&](const std::string& name, MechanismCosts& costs) {
-    costs = {of(name + "_factor"), of(name + "_solve"), of(name + "_rows"), of(name + "_motion")};
+  const auto sized = [&](const std::string& name, const std::string& size) -> MechanismCosts {
+    return {of(name + "_factor" + size), of(name + "_solve" + size), of(name + "_rows" + size),
+            of(name + "_motion" + size)};
+  };
+  const auto read = [&](const std::string& name, SizedCosts& costs) {
+    costs = {sized(name, "_cached"), sized(name, "")};
   };
   read("chain", file.costs.chain);
   read("tree", file.costs.tree);
-  read("tree_parts", file.costs.tree_parts);
+  read("cords", file.costs.cords);
   read("net", file.costs.net);
   file.costs.front_flop = of("front_flop");
   file.costs.large_front_flop = of("front_flop_large");

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Runs a strong or weak scaling study and writes its report (docs/scaling.md).
 
-    catena study STUDY.yaml [-o DIR] [--catena PATH] [--mpirun COMMAND] [--force]
+    catena study STUDY.yaml [-o DIR] [--catena PATH] [--mpirun COMMAND] [--ranks N [N ...]] [--repeats N] [--force]
     catena study STUDY.yaml [-o DIR] --slurm TEMPLATE
     catena study STUDY.yaml [-o DIR] --collect
 
@@ -33,7 +33,7 @@ At least one of fixed and tolerance is there. Points run through `mpirun`, each 
 of its own where there are cores enough, else oversubscribed, which the report marks. --mpirun is
 the command in place of `mpirun`; with it no options of Open MPI are used, and {ranks} stands for the
 number of ranks. What was done with the same program and settings is not done again (--force does it
-again). --slurm writes job scripts from a template (scripts/templates/slurm.sh) into DIR/slurm instead
+again). --ranks and --repeats take the place of the study's own. --slurm writes job scripts from a template (scripts/templates/slurm.sh) into DIR/slurm instead
 of running; --collect makes the report of what has been done so far.
 
 DIR holds points/, starts/ (warm-ups), cases/ (those of make), calibration-RANKS.json, results.csv,
@@ -477,15 +477,29 @@ def job_commands(study, points):
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("study", metavar="STUDY.yaml")
+    parser.add_argument("study", metavar="STUDY.yaml", help="before --ranks")
     parser.add_argument("-o", "--output", metavar="DIR", help="default ./NAME of the study")
     parser.add_argument("--catena", metavar="PATH", default=study_file.default_catena(),
                         help="default that of CATENA or `catena study`, build/release/drivers/catena, or in PATH")
     parser.add_argument("--mpirun", metavar="COMMAND", help='in place of mpirun, such as "srun -n {ranks}"')
+    parser.add_argument("--ranks", metavar="N", type=int, nargs="+", help="in place of the study's; the first one is the base")
+    parser.add_argument("--repeats", metavar="N", type=int, help="in place of the study's")
     parser.add_argument("--slurm", metavar="TEMPLATE", help="write job scripts instead of running")
     parser.add_argument("--collect", action="store_true", help="report on what has been done")
     parser.add_argument("--force", action="store_true", help="do again what is there")
     return parser.parse_args()
+
+
+def take_options(args, study):
+    """What the command line has in place of the file's."""
+    if args.ranks:
+        if sorted(set(args.ranks)) != args.ranks or args.ranks[0] < 1:
+            raise StudyError(f"--ranks: {' '.join(map(str, args.ranks))}: must ascend, from 1 on")
+        study["ranks"] = args.ranks
+    if args.repeats is not None:
+        if args.repeats < 1:
+            raise StudyError(f"--repeats: {args.repeats}: must be 1 or more")
+        study["repeats"] = args.repeats
 
 
 def run_all(study):
@@ -516,6 +530,7 @@ def main():
             raise StudyError("--catena: catena is not there; build it or name it")
         args.catena = os.path.abspath(args.catena)
         read = read_study(args.study)
+        take_options(args, read)
         study = Study(args, read, args.output or read["name"])
         for ranks in read["ranks"]:
             for run in read["runs"]:

@@ -42,6 +42,8 @@ FILES = {
                  "[[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]]}}}]\n",
     "clash.yaml": GOOD + "materials: {m: {}}\nbodies: [{name: g-0, fixed: true}]\ngenerators: [{lattice: "
                   "{name: g, material: m, shape: {sphere: {radius: 0.1}}, spacing: 1}}]\n",
+    "huge.yaml": GOOD + "materials: {m: {}}\ngenerators: [{lattice: {name: g, material: m, "
+                 "shape: {sphere: {radius: 0.1}}, count: [10000, 10000, 1000], spacing: 0.3}}]\n",
     "not.hdf5": "this is no HDF5 file\n",
 }
 
@@ -102,6 +104,7 @@ CASES = [
     (["plan", "good.yaml"], 3, "command line: -n is required"),
     (["plan", "good.yaml", "-n", "0"], 3, "command line: "),
     (["plan", "good.yaml", "-n", "two"], 3, "command line: "),
+    (["plan", "huge.yaml", "-n", "4"], 3, "its 100000000000 bodies and 0 joints take"),
     (["solve", "absent.hdf5"], 5, "absent.hdf5"),
     (["solve", "not.hdf5"], 5, "not.hdf5"),
     (["solve", "not.hdf5", "--solver", "apgd"], 5, "not.hdf5: is not an HDF5 file"),

@@ -18,7 +18,7 @@ namespace catena {
 struct CutPlan {
   std::int64_t component = 0;  ///< smallest name of its joints
   std::int64_t joints = 0;
-  bool loops = false;  ///< it is no tree
+  std::int64_t loops = 0;  ///< closed ones, as JointPlace's numbers of joints and bodies tell
   DealtTree dealt;
   std::vector<std::int64_t> rows;        ///< own ones
   std::vector<std::int64_t> rows_above;  ///< of separators above that its elimination changes

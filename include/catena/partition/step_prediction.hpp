@@ -20,31 +20,46 @@ struct MechanismCosts {
   double motion = 0.0;               ///< of a body: all else
 };
 
-/// A net of rods whose solves are measured: their entries grow with the logarithm of the joints.
-inline constexpr double kNetJoints = 2 * 100 * 99;
-/// Multiply-adds of the fronts of `joints` joints of `rows` rows each that make a plane net.
-double net_flops(double joints, double rows);
+/// Joints of a rank up to which its data stay in cache, and from which they do not: those of the
+/// mechanisms that `catena calibrate` measures.
+inline constexpr double kCachedJoints = 8000.0, kLargeJoints = 100000.0;
+
+/// The costs of one kind on ranks with few and with many joints.
+struct SizedCosts {
+  MechanismCosts cached, large;
+
+  /// In between by the logarithm of the joints.
+  MechanismCosts of(double joints) const;
+};
+
+/// Multiply-adds of the fronts of a mechanism with so many loops, of joints of `rows` rows each:
+/// those of a plane net, which has a loop for every two joints.
+double net_flops(double loops, double rows);
+/// How a net's solve grows with its joints: their levels of separators.
+double net_levels(double joints);
 
 /// Costs of a machine, s; measured by `catena calibrate`.
 struct StepCosts {
-  int ranks = 1;                                    ///< that were at work together
-  MechanismCosts chain;                             ///< eliminated as such
-  MechanismCosts tree;                              ///< whole on a rank, and parts of a cut one
-  MechanismCosts tree_parts;                        ///< separators of a cut one, by fronts
-  MechanismCosts net;                               ///< without net_flops in `factor`
+  int ranks = 1;     ///< that were at work together
+  SizedCosts chain;  ///< eliminated as such
+  SizedCosts tree;   ///< of joints of several rows
+  SizedCosts cords;  ///< trees of joints of one row
+  SizedCosts net;    ///< without net_flops in `factor`, `solve` of a row and level
   double front_flop = 0.0, large_front_flop = 0.0;  ///< a multiply-add in fronts of 200, 1,000 rows
   double reduction = 0.0;                           ///< sum over all ranks
   double latency = 0.0;                             ///< of a message; 0: not measured, on one rank
   double byte = 0.0;                                ///< of a message's bytes
 };
 
-/// Rows of one kind of mechanism that a planned rank eliminates.
+/// Rows that a planned rank eliminates, by what they cost.
 struct KindRows {
-  double chain = 0.0, tree = 0.0, tree_parts = 0.0, net = 0.0;
-  double net_solve = 0.0;  ///< rows of nets, each times the growth of its solve
-  double flops = 0.0;      ///< net_flops of whole nets and of parts
-  double single = 0.0;     ///< but in chains: rows of joints of one row, and of all others
-  double several = 0.0;
+  double joints = 0.0;             ///< of all kinds
+  double chain = 0.0;              ///< of chains
+  double tree = 0.0, cords = 0.0;  ///< of trees and paths: of joints of several rows, of one
+  double net = 0.0;                ///< that loops leave to fronts,
+  double net_several = 0.0;        ///< of joints of several rows among them,
+  double net_solve = 0.0;          ///< each times net_levels
+  double flops = 0.0;              ///< net_flops of whole mechanisms and of parts
 };
 
 /// Seconds of a step by phases of profile.json: `rows`; `solver_setup` (factor), `sweeps` (solve);

@@ -88,8 +88,7 @@ std::vector<CutPlan> plan_cuts(const Communicator& comm, const Bodies& bodies,
   const std::vector<int>& nodes = placed.node;
 
   struct Cut {
-    std::int64_t component = 0, joints = 0, rows = 0;
-    bool loops = false;
+    std::int64_t component = 0, joints = 0, rows = 0, loops = 0;
     double factor = 0.0;
 
     auto operator<=>(const Cut&) const = default;
@@ -97,10 +96,8 @@ std::vector<CutPlan> plan_cuts(const Communicator& comm, const Bodies& bodies,
   std::vector<Cut> cuts;
   for (std::size_t j = 0; j < edges.size(); ++j)
     if (nodes[j] > 0)
-      cuts.push_back(
-          {places[j].component, places[j].n_joints, places[j].n_rows,
-           places[j].kind == MechanismKind::ring || places[j].kind == MechanismKind::looped,
-           partition::factor_memory(places[j])});
+      cuts.push_back({places[j].component, places[j].n_joints, places[j].n_rows,
+                      partition::n_loops(places[j]), partition::factor_memory(places[j])});
   sort_unique(cuts);
   cuts = all_gather_values(comm, cuts);
   sort_unique(cuts);

@@ -13,24 +13,26 @@ namespace {
 /// In how many operations of a step all ranks wait for each other, and eliminations of a step.
 constexpr double kReductions = 26.0, kSolves = 2.0;
 
-double solve_growth(double joints) { return std::log2(joints + 1.0) / std::log2(kNetJoints + 1.0); }
+/// Part of a mechanism's joints that paths and branches leave to fronts: where every body has three
+/// joints or more, a graph of L loops has 3 (L - 1) edges at most.
+double share_of_fronts(double joints, double loops) { return std::min(1.0, 3.0 * loops / joints); }
 
 void add_parts(const CutPlan& cut, std::span<KindRows> ranks) {
-  const double rows_of_joint =
-      static_cast<double>(cut.rows_of_all()) / static_cast<double>(cut.joints);
+  const auto joints = static_cast<double>(cut.joints), loops = static_cast<double>(cut.loops);
+  const auto all_rows = static_cast<double>(cut.rows_of_all());
+  const double rows_of_joint = all_rows / joints;
+  // an anchor may have more rows than the joints of its mechanism
+  const bool several = rows_of_joint > 1.5;
+  const double fronts = share_of_fronts(joints, loops);
   for (int node = 1; node < std::ssize(cut.rows); ++node) {
     KindRows& rank = ranks[cut.dealt.rank_of(node)];
     const auto rows = static_cast<double>(cut.rows[node]);
-    // an anchor may have more rows than the joints of its mechanism
-    (rows_of_joint > 1.5 ? rank.several : rank.single) += rows;
-    if (!cut.loops) {
-      // nearly all but the separators are branches (across/branched_factor)
-      (cut.tree().is_part(node) ? rank.tree : rank.tree_parts) += rows;
-      continue;
-    }
-    rank.net += rows;
-    rank.net_solve += rows * solve_growth(static_cast<double>(cut.joints));
-    if (cut.tree().is_part(node)) rank.flops += net_flops(rows / rows_of_joint, rows_of_joint);
+    rank.joints += rows / rows_of_joint;
+    (several ? rank.tree : rank.cords) += (1.0 - fronts) * rows;
+    rank.net += fronts * rows;
+    if (several) rank.net_several += fronts * rows;
+    rank.net_solve += fronts * rows * net_levels(joints);
+    if (cut.tree().is_part(node)) rank.flops += net_flops(loops * rows / all_rows, rows_of_joint);
   }
 }
 
@@ -58,9 +60,22 @@ void add_levels(const StepCosts& costs, const CutPlan& cut, StepPrediction& step
 
 }  // namespace
 
-double net_flops(double joints, double rows) {
-  return 12.0 * std::pow(0.5 * joints, 1.5) * rows * rows * rows;
+MechanismCosts SizedCosts::of(double joints) const {
+  const double size =
+      std::log(std::max(joints, 1.0) / kCachedJoints) / std::log(kLargeJoints / kCachedJoints);
+  const double w = std::clamp(size, 0.0, 1.0);
+  const auto between = [&](double MechanismCosts::*cost) {
+    return (1.0 - w) * cached.*cost + w * large.*cost;
+  };
+  return {between(&MechanismCosts::factor), between(&MechanismCosts::solve),
+          between(&MechanismCosts::rows), between(&MechanismCosts::motion)};
 }
+
+double net_flops(double loops, double rows) {
+  return 12.0 * std::pow(loops, 1.5) * rows * rows * rows;
+}
+
+double net_levels(double joints) { return std::log2(joints + 1.0); }
 
 std::vector<KindRows> count_rows(const Communicator& comm, const Bodies& bodies,
                                  const ContactSet& contacts, std::span<const int> part, int n_ranks,
@@ -84,28 +99,30 @@ std::vector<KindRows> count_rows(const Communicator& comm, const Bodies& bodies,
   const auto is_chain = [&](const JointPlace& p) {
     return p.is_simple_chain() && !settings.whole_chains;
   };
-  const auto is_tree = [&](const JointPlace& p) {
-    return !is_chain(p) && (p.kind == MechanismKind::tree || p.kind == MechanismKind::chain);
+  // rows of what is no chain, by fronts or not
+  const auto in_fronts = [&](const JointEdge& e, const JointPlace& p) {
+    const double share = share_of_fronts(static_cast<double>(p.n_joints),
+                                         static_cast<double>(partition::n_loops(p)));
+    return is_chain(p) ? 0.0 : share * e.rows;
   };
-  const auto is_net = [&](const JointPlace& p) { return !is_chain(p) && !is_tree(p); };
-  const auto rows_where = [&](const auto& is_it) {
-    return [&](const JointEdge& e, const JointPlace& p) {
-      return is_it(e, p) ? static_cast<double>(e.rows) : 0.0;
-    };
+  const auto along_paths = [&](const JointEdge& e, const JointPlace& p) {
+    return is_chain(p) ? 0.0 : e.rows - in_fronts(e, p);
   };
-  deal(&KindRows::chain, rows_where([&](auto&, auto& p) { return is_chain(p); }));
-  deal(&KindRows::tree, rows_where([&](auto&, auto& p) { return is_tree(p); }));
-  deal(&KindRows::net, rows_where([&](auto&, auto& p) { return is_net(p); }));
-  deal(&KindRows::single,
-       rows_where([&](auto& e, auto& p) { return !is_chain(p) && e.rows == 1; }));
-  deal(&KindRows::several,
-       rows_where([&](auto& e, auto& p) { return !is_chain(p) && e.rows > 1; }));
-  deal(&KindRows::net_solve, [&](const JointEdge& e, const JointPlace& p) {
-    return is_net(p) ? e.rows * solve_growth(static_cast<double>(p.n_joints)) : 0.0;
+  deal(&KindRows::joints, [](auto&, auto&) { return 1.0; });
+  deal(&KindRows::chain, [&](auto& e, auto& p) { return is_chain(p) ? 1.0 * e.rows : 0.0; });
+  deal(&KindRows::tree, [&](auto& e, auto& p) { return e.rows > 1 ? along_paths(e, p) : 0.0; });
+  deal(&KindRows::cords, [&](auto& e, auto& p) { return e.rows > 1 ? 0.0 : along_paths(e, p); });
+  deal(&KindRows::net, in_fronts);
+  deal(&KindRows::net_several,
+       [&](auto& e, auto& p) { return e.rows > 1 ? in_fronts(e, p) : 0.0; });
+  deal(&KindRows::net_solve, [&](auto& e, auto& p) {
+    return in_fronts(e, p) * net_levels(static_cast<double>(p.n_joints));
   });
-  deal(&KindRows::flops, [&](const JointEdge&, const JointPlace& p) {
+  deal(&KindRows::flops, [&](auto&, auto& p) {
     const auto joints = static_cast<double>(p.n_joints);
-    return is_net(p) ? net_flops(joints, static_cast<double>(p.n_rows) / joints) / joints : 0.0;
+    return net_flops(static_cast<double>(partition::n_loops(p)),
+                     static_cast<double>(p.n_rows) / joints) /
+           joints;
   });
   for (const CutPlan& cut : cuts) add_parts(cut, ranks);
   return ranks;
@@ -115,19 +132,20 @@ StepPrediction predict_step(const StepCosts& costs, std::span<const KindRows> ra
                             std::span<const CutPlan> cuts) {
   StepPrediction step;
   for (const KindRows& r : ranks) {
-    step.rows = std::max(step.rows, r.chain * costs.chain.rows + r.single * costs.net.rows +
-                                        r.several * costs.tree.rows);
-    step.factor = std::max(step.factor, r.chain * costs.chain.factor + r.tree * costs.tree.factor +
-                                            r.tree_parts * costs.tree_parts.factor +
-                                            r.net * costs.net.factor + r.flops * costs.front_flop);
-    step.solve = std::max(step.solve, r.chain * costs.chain.solve + r.tree * costs.tree.solve +
-                                          r.tree_parts * costs.tree_parts.solve +
-                                          r.net_solve * costs.net.solve);
+    const MechanismCosts chain = costs.chain.of(r.joints), tree = costs.tree.of(r.joints);
+    const MechanismCosts cords = costs.cords.of(r.joints), net = costs.net.of(r.joints);
+    step.rows = std::max(step.rows, r.chain * chain.rows + (r.tree + r.net_several) * tree.rows +
+                                        r.cords * cords.rows + (r.net - r.net_several) * net.rows);
+    step.factor = std::max(step.factor, r.chain * chain.factor + r.tree * tree.factor +
+                                            r.cords * cords.factor + r.net * net.factor +
+                                            r.flops * costs.front_flop);
+    step.solve = std::max(step.solve, r.chain * chain.solve + r.tree * tree.solve +
+                                          r.cords * cords.solve + r.net_solve * net.solve);
     // bodies move as those of the mechanisms that most rows belong to
-    const double all = r.chain + r.tree + r.tree_parts + r.net;
+    const double all = r.chain + r.tree + r.cords + r.net;
     if (!(all > 0.0)) continue;
-    const double motion = (r.chain * costs.chain.motion + r.tree * costs.tree.motion +
-                           r.tree_parts * costs.tree_parts.motion + r.net * costs.net.motion) /
+    const double motion = (r.chain * chain.motion + r.tree * tree.motion + r.cords * cords.motion +
+                           r.net * net.motion) /
                           all;
     step.motion = std::max(step.motion, bodies * motion);
   }

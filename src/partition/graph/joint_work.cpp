@@ -66,6 +66,11 @@ double factor_memory(const JointPlace& place) {
   return kReal * 4.0 * rows * rows * std::log2(joints + 1.0);
 }
 
+std::int64_t n_loops(const JointPlace& place) {
+  const bool tree = place.kind == MechanismKind::chain || place.kind == MechanismKind::tree;
+  return tree ? 0 : std::max<std::int64_t>(0, place.n_joints - place.n_bodies);
+}
+
 JointWork::JointWork(const Communicator& comm, const Bodies& bodies, const ContactSet& set,
                      const BalanceSettings& settings, const WorkRate& rate) {
   if (comm.sum(std::ssize(bodies.joints)) == 0) return;

@@ -26,6 +26,10 @@ std::vector<JointEdge> eliminated_edges(const Bodies& bodies, const ContactSet& 
 /// blocks of joints in space have more.
 double factor_memory(const JointPlace& place);
 
+/// Closed loops of a mechanism, those through the world among them; of one that hangs on nothing
+/// one fewer, so that a ring, which is a path between two joints, has none.
+std::int64_t n_loops(const JointPlace& place);
+
 /// The counted work on this rank's joints.
 class JointWork {
  public:
