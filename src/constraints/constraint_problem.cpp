@@ -429,6 +429,9 @@ void check_problem(const ConstraintProblem& problem) {
   }
   if (!problem.block_subdomain.empty() && std::ssize(problem.block_subdomain) != problem.n_blocks())
     broken("subdomains", std::ssize(problem.block_subdomain), "not one per block");
+  if (problem.body_subdomain.empty() ? !problem.block_subdomain.empty()
+                                     : std::ssize(problem.body_subdomain) != problem.bodies.n_owned)
+    broken("subdomains of bodies", std::ssize(problem.body_subdomain), "not one per owned body");
   if (problem.lagged && (std::ssize(problem.shift) != problem.n_blocks() ||
                          problem.unshifted.size() != problem.shift.size()))
     broken("shifts", std::ssize(problem.shift), "not one per block");

@@ -235,6 +235,7 @@ void StepContacts::make_rows(const ContactSet& set, const State& state, double o
   make_room(problem.contacts, set.contacts.size());
   problem.blocks.clear();
   problem.block_subdomain.clear();
+  problem.body_subdomain = state.subdomain;
   make_room(problem.block_subdomain, set.contacts.size());
   coupled_subdomain_.clear();
   // copies of blank ones are made faster than new ones

@@ -329,9 +329,9 @@ TEST(SweepPlan, HoldsEveryContactOnceInBatchesThatShareNoMovingBody) {
   const ConstraintProblem problem = grid(9, 1, 0.4, 0.0);
   std::vector<Index> blocks(problem.contacts.size());
   std::iota(blocks.begin(), blocks.end(), 0);
-  const std::vector<char> unshared(static_cast<std::size_t>(problem.bodies.size()), 0);
+  const std::vector<BodyRole> own(static_cast<std::size_t>(problem.bodies.size()), BodyRole::own);
 
-  const SweepPlan plan = plan_sweep(problem, blocks, unshared, {});
+  const SweepPlan plan = plan_sweep(problem, blocks, own, {});
 
   std::set<Index> seen;
   std::size_t places = 0;
@@ -360,20 +360,28 @@ TEST(SweepPlan, HoldsEveryContactOnceInBatchesThatShareNoMovingBody) {
   EXPECT_LT(static_cast<double>(places), 1.15 * static_cast<double>(blocks.size()));
 }
 
-TEST(SweepPlan, SharedBodiesContactsComeFirst) {
+TEST(SweepPlan, ContactsOfForeignAndKeptBodiesHavePartsOfTheirOwn) {
   const ConstraintProblem problem = grid(4, 1, 0.4, 0.0);
   std::vector<Index> blocks(problem.contacts.size());
   std::iota(blocks.begin(), blocks.end(), 0);
-  std::vector<char> shared(static_cast<std::size_t>(problem.bodies.size()), 0);
-  shared[21] = 1;
+  std::vector<BodyRole> roles(static_cast<std::size_t>(problem.bodies.size()), BodyRole::own);
+  roles[21] = BodyRole::foreign;
+  roles[22] = BodyRole::kept;
 
-  const SweepPlan plan = plan_sweep(problem, blocks, shared, {});
+  const SweepPlan plan = plan_sweep(problem, blocks, roles, {});
 
+  std::array<std::size_t, kSweepParts> sizes{};
   for (std::size_t part = 0; part < plan.size(); ++part)
-    for (const Index k : flatten({plan[part], {}, {}})) {
+    for (const Index k : flatten({plan[part], {}, {}, {}})) {
       const RigidContact& c = problem.contacts[static_cast<std::size_t>(k)];
-      EXPECT_EQ(c.body_a == 21 || c.body_b == 21, part == 0);
+      const auto touches = [&](Index b) { return c.body_a == b || c.body_b == b; };
+      ++sizes[part];
+      EXPECT_EQ(touches(21), part == ordinal(SweepPart::crossing));
+      EXPECT_EQ(touches(22) && !touches(21), part == ordinal(SweepPart::border));
     }
+  const std::size_t first = sizes[ordinal(SweepPart::first_interior)],
+                    second = sizes[ordinal(SweepPart::second_interior)];
+  EXPECT_TRUE(first == second || first == second + 1);
 }
 
 // A planner that has seen another problem before plans as a new one does, and keeps its plan only
@@ -382,15 +390,16 @@ TEST(SweepPlan, FollowsFromTheProblemAloneAndIsKeptWhileItWouldBeTheSame) {
   struct Problem {
     const char* what;
     ConstraintProblem problem;
-    std::vector<char> shared;
+    std::vector<BodyRole> roles;
     LocalSolveOptions rules;
     bool same;  ///< plan as that of the problem before
   };
   const ConstraintProblem first = grid(6, 1, 0.4, 0.0);
   const std::size_t n = first.bodies.size();
-  const std::vector<char> unshared(n, 0);
-  std::vector<char> shared = unshared;
-  shared[21] = 1;
+  const std::vector<BodyRole> own(n, BodyRole::own);
+  std::vector<BodyRole> kept = own, foreign = own;
+  kept[21] = BodyRole::kept;
+  foreign[21] = BodyRole::foreign;
   ConstraintProblem other_values = first, fewer = first, swapped = first, fixed = first,
                     off_centre = first, ordered = first;
   for (RigidContact& c : other_values.contacts) {
@@ -404,24 +413,25 @@ TEST(SweepPlan, FollowsFromTheProblemAloneAndIsKeptWhileItWouldBeTheSame) {
   off_centre.contacts[11].arm_b += Vec3(0.01, 0.02, 0.03);
   ordered.ordered = true;
   const std::vector<Problem> problems = {
-      {"first", first, unshared, {}, false},
-      {"again", first, unshared, {}, true},
-      {"other values", other_values, unshared, {}, true},
-      {"fewer", fewer, unshared, {}, false},
-      {"swapped", swapped, unshared, {}, false},
-      {"fixed", fixed, unshared, {}, false},
-      {"off centre", off_centre, unshared, {}, false},
-      {"ordered", ordered, unshared, {}, false},
-      {"shared", first, shared, {}, false},
-      {"cone", first, shared, {.law = ContactLaw::ccp, .local = LocalSolve::cone}, false},
-      {"last", first, unshared, {}, false}};
+      {"first", first, own, {}, false},
+      {"again", first, own, {}, true},
+      {"other values", other_values, own, {}, true},
+      {"fewer", fewer, own, {}, false},
+      {"swapped", swapped, own, {}, false},
+      {"fixed", fixed, own, {}, false},
+      {"off centre", off_centre, own, {}, false},
+      {"ordered", ordered, own, {}, false},
+      {"kept", first, kept, {}, false},
+      {"foreign", first, foreign, {}, false},
+      {"cone", first, foreign, {.law = ContactLaw::ccp, .local = LocalSolve::cone}, false},
+      {"last", first, own, {}, false}};
 
   SweepPlanner planner;
   for (const Problem& p : problems) {
     std::vector<Index> blocks(p.problem.contacts.size());
     std::iota(blocks.begin(), blocks.end(), 0);
-    const SweepPlan& plan = planner.plan(p.problem, blocks, p.shared, p.rules);
-    const SweepPlan anew = plan_sweep(p.problem, blocks, p.shared, p.rules);
+    const SweepPlan& plan = planner.plan(p.problem, blocks, p.roles, p.rules);
+    const SweepPlan anew = plan_sweep(p.problem, blocks, p.roles, p.rules);
 
     EXPECT_EQ(planner.kept(), p.same) << p.what;
     for (std::size_t part = 0; part < plan.size(); ++part) {

@@ -103,8 +103,8 @@ ConstraintProblem ring(Index n, const Spec& spec, std::uint64_t seed) {
 SweepPlan plan_of(const ConstraintProblem& problem) {
   std::vector<Index> blocks(static_cast<std::size_t>(problem.n_blocks()));
   std::iota(blocks.begin(), blocks.end(), 0);
-  const std::vector<char> unshared(static_cast<std::size_t>(problem.bodies.size()), 0);
-  return plan_sweep(problem, blocks, unshared, {});
+  const std::vector<BodyRole> own(static_cast<std::size_t>(problem.bodies.size()), BodyRole::own);
+  return plan_sweep(problem, blocks, own, {});
 }
 
 std::vector<Spec> specs() {

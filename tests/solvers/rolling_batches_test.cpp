@@ -122,8 +122,8 @@ double distance(std::span<const double> a, std::span<const double> b) {
 bool is_batched(const ConstraintProblem& problem, const LocalSolveOptions& rules) {
   std::vector<Index> blocks;
   for (Index k = 0; k < problem.n_blocks(); ++k) blocks.push_back(k);
-  const std::vector<char> unshared(static_cast<std::size_t>(problem.bodies.size()), 0);
-  const SweepPlan plan = plan_sweep(problem, blocks, unshared, rules);
+  const std::vector<BodyRole> own(static_cast<std::size_t>(problem.bodies.size()), BodyRole::own);
+  const SweepPlan plan = plan_sweep(problem, blocks, own, rules);
   return std::all_of(plan.begin(), plan.end(), [](const PartPlan& p) { return p.general.empty(); });
 }
 
@@ -411,9 +411,9 @@ TEST(RollingBatches, HoldOnlyWhatTheyCanSolve) {
   const auto lists = [](const ConstraintProblem& problem, const LocalSolveOptions& rules) {
     std::vector<Index> blocks;
     for (Index k = 0; k < problem.n_blocks(); ++k) blocks.push_back(k);
-    const std::vector<char> unshared(static_cast<std::size_t>(problem.bodies.size()), 0);
+    const std::vector<BodyRole> own(static_cast<std::size_t>(problem.bodies.size()), BodyRole::own);
     std::array<std::set<Index>, 2> found;
-    for (const PartPlan& part : plan_sweep(problem, blocks, unshared, rules)) {
+    for (const PartPlan& part : plan_sweep(problem, blocks, own, rules)) {
       EXPECT_EQ(part.rolling.size() % kLanes, 0U);
       for (const Index k : part.rolling) EXPECT_TRUE(k == kNoIndex || found[0].insert(k).second);
       for (const Index k : part.general) EXPECT_TRUE(found[1].insert(k).second);

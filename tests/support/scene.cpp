@@ -245,6 +245,8 @@ LocalScene distribute(const Scene& scene, const Communicator& comm, const Owner&
   LocalScene out{ConstraintProblem(comm), {}, {}, scene.n_rows(), 0};
   std::vector<Index> local;
   distribute_bodies(scene, owner, out, local);
+  for (Index b = 0; subdomain && b < out.problem.bodies.n_owned; ++b)
+    out.problem.body_subdomain.push_back(subdomain(out.problem.bodies.id[b]));
   Index row = 0;
   const auto take = [&](const std::vector<GlobalId>& bodies, Index rows) {
     const GlobalId home = home_of_block(scene, bodies);

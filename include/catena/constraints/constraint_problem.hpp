@@ -210,6 +210,9 @@ struct ConstraintProblem {
   /// Global number of the subdomain that sweeps each block (contacts, then general
   /// blocks); empty: one subdomain per rank, numbered by rank. A subdomain lies on one rank.
   std::vector<Index> block_subdomain;
+  /// Per owned body, the subdomain that it belongs to, which lies here and sweeps most of its
+  /// blocks; empty: this rank's own.
+  std::vector<Index> body_subdomain;
   /// Solvers sum and sweep in the order of blocks over all ranks (contacts by key, joints by name),
   /// so that the same subdomains on other ranks give the same bits. Blocks stand in that order on
   /// each rank, and bodies have six velocities.

@@ -53,10 +53,11 @@ Vec3 solve_one_contact(const Mat3& d, const Vec3& w, double friction);
 /// - Within a subdomain blocks go in a fixed order: rigid contacts by their smaller local body, in
 ///   batches of contacts that share no body, those of spheres first; then general blocks in the
 ///   problem's order; an assembled operator in its own.
-/// - A body that n_b subdomains sweep is copied with n_b M^-1; after the sweep its owner adds
-///   the copies' changes with the true mass, in subdomain order. For law ccp (exact, cone)
-///   and frictionless the objective falls in every sweep, whatever the split. Two
-///   messages per neighbour and sweep, hidden behind blocks that touch no shared body.
+/// - Blocks that touch a body of another subdomain come first: a body that such blocks of n_b
+///   subdomains touch is copied with n_b M^-1 for them, and its owner adds the copies' changes with
+///   the true mass, in subdomain order. All other blocks are swept after them, with true masses.
+///   For law ccp (exact, cone) and frictionless the objective falls in every sweep, whatever the
+///   split. Two messages per neighbour and sweep, hidden behind blocks that touch no shared body.
 /// - An assembled operator on several ranks: block-Jacobi between them with a safe
 ///   diagonal; the report's reason says so.
 /// - The evaluation of errors is begun after 1, 2, 4, ... sweeps, then every check_interval sweeps,

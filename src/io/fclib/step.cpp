@@ -8,6 +8,7 @@
 
 #include "catena/base/error.hpp"
 #include "catena/comm/typed_exchange.hpp"
+#include "catena/constraints/block_rows.hpp"
 #include "catena/io/fclib.hpp"
 #include "io/fclib/output.hpp"
 #include "io/hdf5/checksum.hpp"
@@ -16,6 +17,8 @@ namespace catena {
 namespace {
 
 constexpr const char* kStep = "/catena/step";
+/// Not in earlier files.
+constexpr const char* kBodySubdomain = "/bodies/subdomain";
 /// Numbers of a rigid contact besides bodies and key.
 constexpr std::size_t kContactNumbers = 19, kRigidNumbers = 15;
 
@@ -24,6 +27,7 @@ struct BodyPart {
   GlobalId id = kNoBody;
   MassKind kind = MassKind::prescribed;
   bool owned = true;
+  Index subdomain = 0;  ///< of an owned one
   std::vector<double> inverse_mass, free;
 };
 
@@ -46,6 +50,7 @@ void pack(const BodyPart& body, Packer& out) {
   out.put(body.id);
   out.put(body.kind);
   out.put(body.owned);
+  out.put(body.subdomain);
   out.put_list(body.inverse_mass);
   out.put_list(body.free);
 }
@@ -55,6 +60,7 @@ BodyPart unpack_body(Unpacker& in) {
   body.id = in.get<GlobalId>();
   body.kind = in.get<MassKind>();
   body.owned = in.get<bool>();
+  body.subdomain = in.get<Index>();
   body.inverse_mass = in.get_list<double>();
   body.free = in.get_list<double>();
   return body;
@@ -128,11 +134,17 @@ BlockPart unpack_block(Unpacker& in) {
   return block;
 }
 
-BodyPart body_part(const ProblemBodies& bodies, std::size_t b) {
+BodyPart body_part(const ConstraintProblem& problem, std::size_t b) {
+  const ProblemBodies& bodies = problem.bodies;
   const auto slice = [](const std::vector<double>& all, Index from, Index to) {
     return std::vector<double>(all.begin() + from, all.begin() + to);
   };
-  return {bodies.id[b], bodies.mass_kind[b], std::cmp_less(b, bodies.n_owned),
+  const bool owned = std::cmp_less(b, bodies.n_owned);
+  return {bodies.id[b],
+          bodies.mass_kind[b],
+          owned,
+          !owned || problem.body_subdomain.empty() ? to_index(problem.comm.rank())
+                                                   : problem.body_subdomain[b],
           slice(bodies.inverse_mass, bodies.mass_begin[b], bodies.mass_begin[b + 1]),
           slice(bodies.free_velocity, bodies.dof_begin[b], bodies.dof_begin[b + 1])};
 }
@@ -174,8 +186,10 @@ BlockPart block_part(const ConstraintProblem& problem, std::size_t k) {
   return part;
 }
 
-void add_body(const BodyPart& part, std::map<GlobalId, Index>& local, ProblemBodies& bodies) {
+void add_body(const BodyPart& part, std::map<GlobalId, Index>& local, ConstraintProblem& whole) {
+  ProblemBodies& bodies = whole.bodies;
   if (!local.try_emplace(part.id, bodies.size()).second) return;
+  if (part.owned) whole.body_subdomain.push_back(part.subdomain);
   bodies.id.push_back(part.id);
   bodies.mass_kind.push_back(part.kind);
   bodies.inverse_mass.insert(bodies.inverse_mass.end(), part.inverse_mass.begin(),
@@ -383,6 +397,16 @@ void read_contacts(const hdf5::File& file, const std::string& root, ConstraintPr
   }
 }
 
+/// Of a file that does not say which subdomain a body belongs to: that of its first block.
+void give_to_first_block(ConstraintProblem& problem) {
+  if (problem.block_subdomain.empty()) return;
+  problem.body_subdomain.assign(problem.bodies.n_owned, problem.block_subdomain.front());
+  for (Index k = problem.n_blocks(); k-- > 0;)
+    for_each_body_index(problem, k, [&](Index b) {
+      if (b < problem.bodies.n_owned) problem.body_subdomain[b] = problem.block_subdomain[k];
+    });
+}
+
 void read_step(const hdf5::File& file, ConstraintProblem& problem) {
   const std::string root = kStep;
   each_list([&](const char* name, auto& list) { read_list(file, root + name, list); }, problem);
@@ -391,6 +415,10 @@ void read_step(const hdf5::File& file, ConstraintProblem& problem) {
     problem.blocks.key.push_back(key_from(std::span(key).subspan(k, 4)));
   read_contacts(file, root, problem);
   problem.bodies.n_owned = static_cast<Index>(file.attribute_number(root, "owned_bodies"));
+  if (file.exists(root + kBodySubdomain))
+    read_list(file, root + kBodySubdomain, problem.body_subdomain);
+  else
+    give_to_first_block(problem);
   problem.joint_misfit = file.attribute_number(root, "joint_misfit");
   problem.ordered = file.attribute_number(root, "ordered") != 0.0;
   if (file.exists(root + "/shift")) {
@@ -413,7 +441,7 @@ ConstraintProblem gather_step(const ConstraintProblem& problem) {
   for (Index b = 0; b < bodies.size(); ++b) {
     // another rank's body that moves comes from that rank
     if (std::cmp_less(b, bodies.n_owned) || bodies.mass_kind[b] == MassKind::prescribed)
-      pack(body_part(bodies, b), body_bytes);
+      pack(body_part(problem, b), body_bytes);
   }
   for (std::int64_t k = 0; k < problem.n_blocks(); ++k) pack(block_part(problem, k), block_bytes);
   const auto all_bodies = comm.gather_bytes(0, body_bytes.bytes());
@@ -429,12 +457,12 @@ ConstraintProblem gather_step(const ConstraintProblem& problem) {
   for (Unpacker in(all_bodies); !in.empty();) {
     BodyPart body = unpack_body(in);
     if (body.owned)
-      add_body(body, local, whole.bodies);
+      add_body(body, local, whole);
     else
       known.push_back(std::move(body));
   }
   whole.bodies.n_owned = whole.bodies.size();
-  for (const BodyPart& body : known) add_body(body, local, whole.bodies);
+  for (const BodyPart& body : known) add_body(body, local, whole);
   std::vector<BlockPart> blocks;
   for (Unpacker in(all_blocks); !in.empty();) blocks.push_back(unpack_block(in));
   if (comm.size() > 1)
@@ -442,7 +470,10 @@ ConstraintProblem gather_step(const ConstraintProblem& problem) {
         blocks, [](const BlockPart& a, const BlockPart& b) { return place_of(a) < place_of(b); });
   if (problem.law == ContactLaw::frictionless) drop_friction(blocks);
   for (const BlockPart& block : blocks) add_block(block, local, extras, whole);
-  if (comm.size() == 1 && problem.block_subdomain.empty()) whole.block_subdomain.clear();
+  if (comm.size() == 1 && problem.block_subdomain.empty()) {
+    whole.block_subdomain.clear();
+    whole.body_subdomain.clear();
+  }
   return whole;
 }
 
@@ -473,6 +504,7 @@ void write_step(hdf5::File& file, const ConstraintProblem& step) {
   write_longs(file, root + "/contacts/key", key);
   write_vector(file, root + "/contacts/numbers", numbers);
   write_longs(file, root + "/blocks/key", block_key);
+  if (!step.body_subdomain.empty()) file.write(root + kBodySubdomain, widened(step.body_subdomain));
   file.set_attribute(root, "owned_bodies", std::int64_t{step.bodies.n_owned});
   file.set_attribute(root, "joint_misfit", step.joint_misfit);
   file.set_attribute(root, "ordered", std::int64_t{step.ordered ? 1 : 0});

@@ -62,10 +62,10 @@ void Subdomain::clear() {
     clear_large(*list);
   const auto clear_all = [](auto&... lists) { (clear_large(lists), ...); };
   clear_all(multiplicity_, lines_, inertia_, spheres_, arms_, rolling_, explicit_contacts_,
-            rolling_origin_, scratch_);
+            rolling_origin_, scratch_, other_masses_);
   clear_all(sphere_diagonal_, arm_diagonal_, rolling_diagonal_, sphere_kept_, arm_kept_,
             rolling_kept_, sphere_history_, arm_history_, rolling_history_, explicit_history_);
-  inverse_masses_ = {};
+  inverse_masses_ = split_masses_ = {};
   general_.clear();
 }
 
@@ -77,18 +77,18 @@ void Subdomain::rest() {
 
 void Subdomain::start(const ConstraintProblem& problem, std::span<const Index> blocks,
                       std::span<const Index> bodies, std::span<const Index> multiplicity,
-                      std::span<const char> shared, const SweepOptions& rules,
+                      std::span<const BodyRole> roles, const SweepOptions& rules,
                       std::span<const double> impulses) {
   clear();
   rules_ = rules;
   batch_rules_ = batch_rules_of(rules.local);
   bodies_ = bodies;
   mixes_ = cohesive_ = false;
-  const SweepPlan& plan = planner_.plan(problem, blocks, shared, rules.local);
-  if (rules.carried == nullptr) return pack(problem, plan, multiplicity, impulses);
+  const SweepPlan& plan = planner_.plan(problem, blocks, roles, rules.local);
+  if (rules.carried == nullptr) return pack(problem, plan, multiplicity, roles, impulses);
   SweepPlan one_by_one = plan;
-  for (PartPlan& part : one_by_one) part = {{}, {}, {}, {}, flatten({part, {}, {}})};
-  pack(problem, one_by_one, multiplicity, impulses);
+  for (PartPlan& part : one_by_one) part = {{}, {}, {}, {}, flatten({part, {}, {}, {}})};
+  pack(problem, one_by_one, multiplicity, roles, impulses);
 }
 
 void Subdomain::load_velocities(const ConstraintProblem& problem,
@@ -102,6 +102,9 @@ void Subdomain::load_velocities(const ConstraintProblem& problem,
 
 double Subdomain::sweep(SweepPart part, bool forward) {
   const PartRanges& range = ranges_[ordinal(part)];
+  const bool split = part == SweepPart::crossing && !other_masses_.empty();
+  const InverseMasses& masses = split ? split_masses_ : inverse_masses_;
+  if (split) swap_masses();
   batch_rules_.context = &rules_.local;
   const auto mixing = [&](HugeVector<BatchHistory>& history, const Range& of) -> BatchMixing* {
     if (!mixes_) return nullptr;
@@ -127,9 +130,8 @@ double Subdomain::sweep(SweepPart part, bool forward) {
   const auto explicit_contacts = [&] {
     return rules_.kernels.explicit_contact(
         explicit_contacts_.data() + range.explicit_contacts.begin,
-        range.explicit_contacts.end - range.explicit_contacts.begin, lines_.data(),
-        inverse_masses_.lines(), batch_rules_, forward,
-        mixing(explicit_history_, range.explicit_contacts));
+        range.explicit_contacts.end - range.explicit_contacts.begin, lines_.data(), masses.lines(),
+        batch_rules_, forward, mixing(explicit_history_, range.explicit_contacts));
   };
   const auto general = [&] {
     return sweep_explicit_blocks(general_, to_index(range.general.begin),
@@ -150,6 +152,7 @@ double Subdomain::sweep(SweepPart part, bool forward) {
     residual += arms();
     residual += spheres();
   }
+  if (split) swap_masses();
   return residual;
 }
 
@@ -157,7 +160,7 @@ BatchErrors Subdomain::errors(bool at_zero, const BodyLine* velocities) const {
   BatchErrors sum;
   const auto add = [&](auto kernel, const auto& batches, const Range& range,
                        const HugeVector<BatchDiagonal>& diagonal) {
-    // those of the boundary come first
+    // those of the crossing part come first
     const bool given = range.begin < diagonal.size();
     const BatchErrors part =
         kernel(batches.data() + range.begin, range.end - range.begin, velocities, batch_rules_.law,
@@ -174,10 +177,31 @@ BatchErrors Subdomain::errors(bool at_zero, const BodyLine* velocities) const {
   return sum;
 }
 
-void Subdomain::apply_impulses() {
-  rules_.kernels.sphere_apply(spheres_.data(), spheres_.size(), lines_.data());
-  rules_.kernels.arm_apply(arms_.data(), arms_.size(), lines_.data(), inertia_.data());
-  rules_.kernels.rolling_apply(rolling_.data(), rolling_.size(), lines_.data());
+void Subdomain::apply_impulses(SweepPart part) {
+  const auto& [spheres, arms, rolling, explicit_contacts, general] = ranges_[ordinal(part)];
+  const bool split = part == SweepPart::crossing;
+  if (split) swap_masses();
+  rules_.kernels.sphere_apply(spheres_.data() + spheres.begin, spheres.end - spheres.begin,
+                              lines_.data());
+  rules_.kernels.arm_apply(arms_.data() + arms.begin, arms.end - arms.begin, lines_.data(),
+                           inertia_.data());
+  rules_.kernels.rolling_apply(rolling_.data() + rolling.begin, rolling.end - rolling.begin,
+                               lines_.data());
+  if (split) swap_masses();
+}
+
+/// Between masses as they are split in the crossing part and true ones.
+void Subdomain::swap_masses() {
+  for (LineMass& mass : other_masses_) swap_mass(mass);
+}
+
+void Subdomain::swap_mass(LineMass& mass) {
+  std::swap(multiplicity_[mass.line], mass.multiplicity);
+  if (!mass.rigid) return;
+  BodyLine& line = lines_[mass.line];
+  std::swap(line.x[kInverseMass], mass.inverse_mass);
+  std::swap(line.x[kInverseInertia], mass.inverse_inertia);
+  if (!inertia_.empty()) std::swap(inertia_[mass.line], mass.inertia);
 }
 
 void Subdomain::begin_mixing() {

@@ -47,18 +47,18 @@ struct SweepOptions {
 /// Rigid contacts are packed with implicit Jacobians in batches (SphereBatch where the geometry
 /// allows, else GeneralContactBatch), and so are contacts with rolling and spinning friction of
 /// round bodies (RollingBatch); other contacts of three rows with explicit ones in batches where
-/// they fit (ExplicitContactBatch), the rest one by one. M^-1 of a body is multiplied by its
-/// multiplicity (mass splitting), also in D. Batches hold lambda + c n in place of lambda where a
-/// contact has cohesion c.
+/// they fit (ExplicitContactBatch), the rest one by one. In the crossing part M^-1 of a body is
+/// multiplied by its multiplicity (mass splitting), also in D. Batches hold lambda + c n in place
+/// of lambda where a contact has cohesion c.
 class Subdomain {
  public:
   /// Packs a problem's subdomain into the memory of the last one; comes before anything else.
   /// `blocks` in the problem's order and the `bodies` that they touch, which outlive the sweeps;
-  /// `multiplicity` and `shared` per local body of the problem: blocks at shared bodies make the
-  /// boundary part. The first guess is made admissible from `impulses`.
+  /// `multiplicity` and `roles` per local body of the problem, of those touched. The first guess is
+  /// made admissible from `impulses`.
   void start(const ConstraintProblem& problem, std::span<const Index> blocks,
              std::span<const Index> bodies, std::span<const Index> multiplicity,
-             std::span<const char> shared, const SweepOptions& rules,
+             std::span<const BodyRole> roles, const SweepOptions& rules,
              std::span<const double> impulses);
   /// After the last sweep: gives the memory of large lists back; start() comes next.
   void rest();
@@ -100,8 +100,8 @@ class Subdomain {
   /// at others in the same lines.
   BatchErrors errors(bool at_zero = false) const { return errors(at_zero, lines_.data()); }
   BatchErrors errors(bool at_zero, const BodyLine* velocities) const;
-  /// Adds M^-1 G^T lambda to the copies' velocities, with the masses as they are split.
-  void apply_impulses();
+  /// Adds M^-1 G^T lambda of one part to the copies' velocities, with the masses of its sweep.
+  void apply_impulses(SweepPart part);
   /// Writes lambda of this subdomain's blocks to their place in the problem's rows.
   void store_impulses(const ConstraintProblem& problem, std::span<double> impulses) const;
   /// Takes lambda from there, admissible or not: what the next sweep starts from.
@@ -126,12 +126,24 @@ class Subdomain {
     Vec3 tangent1, tangent2;
     double cohesion = 0.0;
   };
+  /// The multiplicity of a body and, of a rigid one, what its line holds beside velocities.
+  struct LineMass {
+    Index line;
+    bool rigid;
+    double multiplicity, inverse_mass, inverse_inertia;
+    InertiaLine inertia;
+  };
   double* line_data() { return reinterpret_cast<double*>(lines_.data()); }
   void clear();
   void pack(const ConstraintProblem& problem, const SweepPlan& plan,
-            std::span<const Index> multiplicity, std::span<const double> impulses);
+            std::span<const Index> multiplicity, std::span<const BodyRole> roles,
+            std::span<const double> impulses);
+  static LineMass line_mass(const ProblemBodies& bodies, Index body, Index line,
+                            double multiplicity);
+  void swap_mass(LineMass& mass);
+  void swap_masses();
   void place_bodies(const ConstraintProblem& problem, std::span<const Index> multiplicity,
-                    bool with_inertia);
+                    std::span<const BodyRole> roles, bool with_inertia);
   Index line_of(Index body) const { return line_of_body_[body]; }
   BodyPlace place_of(Index body) const;
   void pack_spheres(const ConstraintProblem& problem, std::span<const Index> plan,
@@ -139,9 +151,9 @@ class Subdomain {
   void pack_sphere(const ConstraintProblem& problem, Index block, std::span<const double> impulses,
                    SphereBatch& batch, int lane);
   void pack_arms(const ConstraintProblem& problem, std::span<const Index> plan,
-                 std::span<const Index> multiplicity, std::span<const double> impulses);
-  void pack_arm(const ConstraintProblem& problem, Index block, std::span<const Index> multiplicity,
-                std::span<const double> impulses, GeneralContactBatch& batch, int lane);
+                 std::span<const double> impulses);
+  void pack_arm(const ConstraintProblem& problem, Index block, std::span<const double> impulses,
+                GeneralContactBatch& batch, int lane);
   void pack_rolling(const ConstraintProblem& problem, std::span<const Index> plan,
                     std::span<const double> impulses);
   void pack_rolling(const RoundContact& contact, Index rows, std::span<const double> impulses,
@@ -160,21 +172,23 @@ class Subdomain {
   SweepPlanner planner_;
   std::span<const Index> bodies_;
   std::vector<Index> line_, dofs_;
-  std::vector<Index> line_of_body_;  ///< per body of the problem, of those touched
-  std::vector<double> multiplicity_;
-  HugeVector<BodyLine> lines_;  ///< line 0 is still and belongs to no body
+  std::vector<Index> line_of_body_;   ///< per body of the problem, of those touched
+  std::vector<double> multiplicity_;  ///< per first line of a body
+  HugeVector<BodyLine> lines_;        ///< line 0 is still and belongs to no body
   HugeVector<InertiaLine> inertia_;
   HugeVector<SphereBatch> spheres_;
   HugeVector<GeneralContactBatch> arms_;
   HugeVector<RollingBatch> rolling_;
   HugeVector<ExplicitContactBatch> explicit_contacts_;
-  InverseMasses inverse_masses_;                                     ///< for these
+  InverseMasses inverse_masses_, split_masses_;                      ///< for these
   std::vector<Index> sphere_origin_, arm_origin_, explicit_origin_;  ///< block per lane
   std::vector<RollingOrigin> rolling_origin_;                        ///< per lane
   ExplicitBlocks general_;
   std::vector<double> scratch_;
   std::array<PartRanges, kSweepParts> ranges_;
-  /// Of the boundary's batches, where masses are split.
+  /// Of own bodies that are split in the crossing part: split masses, and true ones during it.
+  std::vector<LineMass> other_masses_;
+  /// Of the crossing part's batches, where masses are split.
   HugeVector<BatchDiagonal> sphere_diagonal_, arm_diagonal_, rolling_diagonal_;
   HugeVector<BatchImpulses> sphere_kept_, arm_kept_, rolling_kept_;
   bool mixes_ = false, cohesive_ = false;

@@ -49,10 +49,11 @@ Vec3 guess_of(const LocalSolveOptions& rules, const RigidContact& c,
 }  // namespace
 
 void Subdomain::pack(const ConstraintProblem& problem, const SweepPlan& plan,
-                     std::span<const Index> multiplicity, std::span<const double> impulses) {
+                     std::span<const Index> multiplicity, std::span<const BodyRole> roles,
+                     std::span<const double> impulses) {
   const bool arms = std::any_of(plan.begin(), plan.end(),
                                 [](const PartPlan& part) { return !part.arms.empty(); });
-  place_bodies(problem, multiplicity, arms);
+  place_bodies(problem, multiplicity, roles, arms);
   std::size_t n_spheres = 0, n_arms = 0, n_rolling = 0, n_explicit = 0;
   for (const PartPlan& part : plan) {
     n_spheres += part.spheres.size();
@@ -68,9 +69,13 @@ void Subdomain::pack(const ConstraintProblem& problem, const SweepPlan& plan,
   make_room(rolling_origin_, n_rolling);
   make_room(explicit_contacts_, n_explicit / kLanes);
   make_room(explicit_origin_, n_explicit);
-  if (n_explicit > 0)
-    inverse_masses_ = InverseMasses(
+  const auto masses = [&] {
+    return InverseMasses(
         problem, bodies_, [this](Index body) { return place_of(body); }, lines_.size());
+  };
+  if (n_explicit > 0) inverse_masses_ = masses();
+  swap_masses();
+  if (n_explicit > 0 && !other_masses_.empty()) split_masses_ = masses();
   for (std::size_t part = 0; part < kSweepParts; ++part) {
     PartRanges& range = ranges_[part];
     range = {{spheres_.size(), 0},
@@ -79,7 +84,7 @@ void Subdomain::pack(const ConstraintProblem& problem, const SweepPlan& plan,
              {explicit_contacts_.size(), 0},
              {narrow<std::size_t>(general_.size()), 0}};
     pack_spheres(problem, plan[part].spheres, impulses);
-    pack_arms(problem, plan[part].arms, multiplicity, impulses);
+    pack_arms(problem, plan[part].arms, impulses);
     pack_rolling(problem, plan[part].rolling, impulses);
     pack_explicit_contacts(problem, plan[part].explicit_contacts, impulses);
     pack_general(problem, plan[part].general, impulses);
@@ -88,19 +93,32 @@ void Subdomain::pack(const ConstraintProblem& problem, const SweepPlan& plan,
     range.rolling.end = rolling_.size();
     range.explicit_contacts.end = explicit_contacts_.size();
     range.general.end = general_.size();
+    if (part == ordinal(SweepPart::crossing)) swap_masses();
   }
-  if (std::any_of(multiplicity_.begin(), multiplicity_.end(), [](double m) { return m > 1.0; }))
+  if (!other_masses_.empty() ||
+      std::any_of(multiplicity_.begin(), multiplicity_.end(), [](double m) { return m > 1.0; }))
     note_diagonals(problem);
   scratch_.resize(Offset{2} * general_.most_rows);
 }
 
+/// M^-1 times `multiplicity`; of a body that is not rigid it is in its blocks alone.
+Subdomain::LineMass Subdomain::line_mass(const ProblemBodies& bodies, Index body, Index line,
+                                         double multiplicity) {
+  LineMass mass{line, bodies.mass_kind[body] == MassKind::rigid, multiplicity, 0.0, 0.0, {}};
+  if (!mass.rigid) return mass;
+  const double* numbers = bodies.inverse_mass.data() + bodies.mass_begin[body];
+  mass.inverse_mass = multiplicity * numbers[0];
+  mass.inverse_inertia = multiplicity * (numbers[1] + numbers[4] + numbers[6]) / 3.0;
+  for (std::size_t j = 0; j < 6; ++j) mass.inertia.x[j] = multiplicity * numbers[j + 1];
+  return mass;
+}
+
 void Subdomain::place_bodies(const ConstraintProblem& problem, std::span<const Index> multiplicity,
-                             bool with_inertia) {
+                             std::span<const BodyRole> roles, bool with_inertia) {
   const ProblemBodies& bodies = problem.bodies;
   const std::size_t n = bodies_.size();
   make_room(line_, n);
   make_room(dofs_, n);
-  make_room(multiplicity_, n);
   make_room(line_of_body_, bodies.size());
   line_of_body_.resize(bodies.size());
   Index lines = 1;
@@ -108,20 +126,18 @@ void Subdomain::place_bodies(const ConstraintProblem& problem, std::span<const I
     line_.push_back(lines);
     line_of_body_[b] = lines;
     dofs_.push_back(bodies.dofs(b));
-    multiplicity_.push_back(share(multiplicity[b]));
     lines += bodies.mass_kind[b] == MassKind::rigid ? 1 : (dofs_.back() + 7) / 8;
   }
+  assign_with_room(multiplicity_, lines, 1.0);
   assign_with_room(lines_, lines, BodyLine{});
   if (with_inertia) assign_with_room(inertia_, lines, InertiaLine{});
   for (std::size_t i = 0; i < n; ++i) {
     const Index b = bodies_[i];
-    if (bodies.mass_kind[b] != MassKind::rigid) continue;
-    const double* mass = bodies.inverse_mass.data() + bodies.mass_begin[b];
-    BodyLine& line = lines_[line_[i]];
-    line.x[kInverseMass] = multiplicity_[i] * mass[0];
-    line.x[kInverseInertia] = multiplicity_[i] * (mass[1] + mass[4] + mass[6]) / 3.0;
-    if (!with_inertia) continue;
-    for (std::size_t j = 0; j < 6; ++j) inertia_[line_[i]].x[j] = multiplicity_[i] * mass[j + 1];
+    const bool foreign = roles[b] == BodyRole::foreign;
+    const double split = share(multiplicity[b]);
+    LineMass mass = line_mass(bodies, b, line_[i], foreign ? split : 1.0);
+    swap_mass(mass);
+    if (!foreign && split > 1.0) other_masses_.push_back(line_mass(bodies, b, line_[i], split));
   }
 }
 
@@ -171,7 +187,7 @@ void Subdomain::pack_sphere(const ConstraintProblem& problem, Index block,
 }
 
 void Subdomain::pack_arms(const ConstraintProblem& problem, std::span<const Index> plan,
-                          std::span<const Index> multiplicity, std::span<const double> impulses) {
+                          std::span<const double> impulses) {
   for (std::size_t first = 0; first < plan.size(); first += kLanes) {
     GeneralContactBatch& batch = arms_.emplace_back();
     for (int lane = 0; lane < kLanes; ++lane) {
@@ -180,18 +196,16 @@ void Subdomain::pack_arms(const ConstraintProblem& problem, std::span<const Inde
       fetch_ahead(problem, plan, first + lane, impulses.data());
       // an empty lane solves w = D lambda: zero stays zero
       for (const int i : {0, 3, 5}) batch.d[i][lane] = 1.0;
-      if (block != kNoIndex) pack_arm(problem, block, multiplicity, impulses, batch, lane);
+      if (block != kNoIndex) pack_arm(problem, block, impulses, batch, lane);
     }
   }
 }
 
 void Subdomain::pack_arm(const ConstraintProblem& problem, Index block,
-                         std::span<const Index> multiplicity, std::span<const double> impulses,
-                         GeneralContactBatch& batch, int lane) {
+                         std::span<const double> impulses, GeneralContactBatch& batch, int lane) {
   const RigidContact& c = problem.contacts[block];
   const Index line_a = line_of(c.body_a), line_b = line_of(c.body_b);
-  Mat3 d = mobility_matrix(problem.bodies, c, share(multiplicity[c.body_a]),
-                           share(multiplicity[c.body_b]));
+  Mat3 d = mobility_matrix(problem.bodies, c, multiplicity_[line_a], multiplicity_[line_b]);
   if (!(d.trace() > 0.0)) return;  // nothing moves: left empty
   d.diagonal() += compliance_of(c);
   d = make_contact_block(d).d;
@@ -285,8 +299,8 @@ void Subdomain::pack_rolling(const RoundContact& c, Index rows, std::span<const 
 }
 
 BodyPlace Subdomain::place_of(Index body) const {
-  const std::size_t i = std::lower_bound(bodies_.begin(), bodies_.end(), body) - bodies_.begin();
-  return {Offset{8} * line_[i], multiplicity_[i]};
+  const Index line = line_of(body);
+  return {Offset{8} * line, multiplicity_[line]};
 }
 
 void Subdomain::pack_explicit_contacts(const ConstraintProblem& problem,
@@ -318,7 +332,7 @@ void Subdomain::pack_general(const ConstraintProblem& problem, std::span<const I
 
 /// D of batches is of split masses: what errors are measured by is not.
 void Subdomain::note_diagonals(const ConstraintProblem& problem) {
-  const PartRanges& boundary = ranges_[ordinal(SweepPart::boundary)];
+  const PartRanges& crossing = ranges_[ordinal(SweepPart::crossing)];
   const auto cones = [&](std::span<const Index> origin, const Range& range,
                          HugeVector<BatchDiagonal>& diagonal) {
     make_room(diagonal, range.end);
@@ -330,10 +344,10 @@ void Subdomain::note_diagonals(const ConstraintProblem& problem) {
       diagonal[i / kLanes].d[1][i % kLanes] = tangent;
     }
   };
-  cones(sphere_origin_, boundary.spheres, sphere_diagonal_);
-  cones(arm_origin_, boundary.arms, arm_diagonal_);
-  rolling_diagonal_.resize(boundary.rolling.end);
-  for (std::size_t i = 0; i < boundary.rolling.end * kLanes; ++i) {
+  cones(sphere_origin_, crossing.spheres, sphere_diagonal_);
+  cones(arm_origin_, crossing.arms, arm_diagonal_);
+  rolling_diagonal_.resize(crossing.rolling.end);
+  for (std::size_t i = 0; i < crossing.rolling.end * kLanes; ++i) {
     const RollingOrigin& of = rolling_origin_[i];
     if (of.row == kNoIndex) continue;
     std::array<double, 6> d{};

@@ -86,7 +86,7 @@ class SweepPlanner::Batcher {
 
 /// Rigid contacts: a pass over long rows, one after the other.
 void SweepPlanner::note_rigid(const ConstraintProblem& problem, std::span<const Index> blocks,
-                              std::span<const char> shared, const LocalSolveOptions& rules) {
+                              std::span<const BodyRole> roles, const LocalSolveOptions& rules) {
   const ProblemBodies& bodies = problem.bodies;
   const bool closed = solves_spheres(rules), batched = has_kernels(problem);
   sphere_contacts_.start(problem);
@@ -99,29 +99,28 @@ void SweepPlanner::note_rigid(const ConstraintProblem& problem, std::span<const 
     else if (closed && sphere_contacts_.contains(c))
       kind = Kind::sphere;
     items_.push_back({k, c.body_a, c.body_b, kind, mass_a != MassKind::prescribed,
-                      mass_b != MassKind::prescribed,
-                      shared[c.body_a] != 0 || shared[c.body_b] != 0});
+                      mass_b != MassKind::prescribed, std::max(roles[c.body_a], roles[c.body_b])});
   }
 }
 
 /// Writes items_.
 void SweepPlanner::note(const ConstraintProblem& problem, std::span<const Index> blocks,
-                        std::span<const char> shared, const LocalSolveOptions& rules) {
+                        std::span<const BodyRole> roles, const LocalSolveOptions& rules) {
   const auto n_contacts = to_index(problem.contacts.size());
   const auto n_rigid = narrow<std::size_t>(
       std::lower_bound(blocks.begin(), blocks.end(), n_contacts) - blocks.begin());
   make_room(items_, blocks.size());
   items_.clear();
-  note_rigid(problem, blocks.first(n_rigid), shared, rules);
+  note_rigid(problem, blocks.first(n_rigid), roles, rules);
   const bool rolls = solves_rolling(rules);
   for (const Index block : blocks.subspan(n_rigid)) {
-    SweepItem item{block, kNoIndex, kNoIndex, Kind::general, false, false, false};
+    SweepItem item{block, kNoIndex, kNoIndex, Kind::general, false, false, BodyRole::own};
     if (rolls && find_round_contact(problem, block))
       item.kind = Kind::rolling;
     else if (fits_explicit_batch(problem, block))
       item.kind = Kind::explicit_contact;
     for_each_body_index(problem, block, [&](Index b) {
-      item.boundary = item.boundary || shared[b] != 0;
+      item.role = std::max(item.role, roles[b]);
       // the first and the last body; one body alone is both
       if (item.kind == Kind::general) return;
       if (item.a == kNoIndex) item.a = b;
@@ -195,11 +194,15 @@ void SweepPlanner::deal_to_parts() {
   for (auto& part : lists_)
     for (std::vector<SweepItem>& list : part) list.clear();
   for (PartPlan& part : plan_) part.general.clear();
-  const auto n_interior = narrow<std::size_t>(
-      std::ranges::count_if(order_, [](const SweepItem& item) { return !item.boundary; }));
+  const auto n_interior = narrow<std::size_t>(std::ranges::count_if(
+      order_, [](const SweepItem& item) { return item.role == BodyRole::own; }));
   std::size_t seen = 0;
   for (const SweepItem& item : order_) {
-    const std::size_t part = item.boundary ? 0 : seen++ < (n_interior + 1) / 2 ? 1 : 2;
+    const SweepPart in = item.role == BodyRole::foreign  ? SweepPart::crossing
+                         : item.role == BodyRole::kept   ? SweepPart::border
+                         : seen++ < (n_interior + 1) / 2 ? SweepPart::first_interior
+                                                         : SweepPart::second_interior;
+    const std::size_t part = ordinal(in);
     if (item.kind == Kind::general)
       plan_[part].general.push_back(item.block);
     else
@@ -208,8 +211,9 @@ void SweepPlanner::deal_to_parts() {
 }
 
 const SweepPlan& SweepPlanner::plan(const ConstraintProblem& problem, std::span<const Index> blocks,
-                                    std::span<const char> shared, const LocalSolveOptions& rules) {
-  note(problem, blocks, shared, rules);
+                                    std::span<const BodyRole> roles,
+                                    const LocalSolveOptions& rules) {
+  note(problem, blocks, roles, rules);
   kept_ = planned_ && ordered_ == problem.ordered && items_ == last_items_;
   if (kept_) return plan_;
   planned_ = false;
@@ -248,8 +252,8 @@ void SweepPlanner::rest() {
 }
 
 SweepPlan plan_sweep(const ConstraintProblem& problem, std::span<const Index> blocks,
-                     std::span<const char> shared, const LocalSolveOptions& rules) {
-  return SweepPlanner().plan(problem, blocks, shared, rules);
+                     std::span<const BodyRole> roles, const LocalSolveOptions& rules) {
+  return SweepPlanner().plan(problem, blocks, roles, rules);
 }
 
 std::vector<Index> flatten(const SweepPlan& plan) {

@@ -14,10 +14,15 @@
 
 namespace catena {
 
-/// Parts of a sweep: blocks that touch a body shared with another subdomain, then the
-/// others in two halves of about equal work, so that two messages can travel meanwhile.
-enum class SweepPart { boundary, first_interior, second_interior };
-inline constexpr int kSweepParts = 3;
+/// What a body is to a subdomain that sweeps it: its own, its own and kept up to date with other
+/// subdomains or the joints' solve, or another one's.
+enum class BodyRole : char { own, kept, foreign };
+
+/// Parts of a sweep: blocks that touch a foreign body, blocks at kept bodies, which wait for what
+/// the others' crossing blocks change, and the interior in two halves of about equal work, during
+/// which messages travel.
+enum class SweepPart { crossing, first_interior, border, second_interior };
+inline constexpr int kSweepParts = 4;
 
 /// Blocks of the problem in the order of a forward sweep: batches of rigid contacts that are
 /// seen as spheres, batches of the other rigid contacts, batches of contacts with rolling or
@@ -34,17 +39,16 @@ using SweepPlan = std::array<PartPlan, kSweepParts>;
 /// body, then the other one, prescribed ones counting as last; batches are filled from the next
 /// few contacts in that order, which each keep their place as far as they are disjoint. So do
 /// contacts of batches among the general blocks, behind them; the others follow in the problem's
-/// order. `shared` per local body: whether it is kept up to date
-/// between subdomains or with the joints' solve.
+/// order. `roles` per local body, of those touched.
 SweepPlan plan_sweep(const ConstraintProblem& problem, std::span<const Index> blocks,
-                     std::span<const char> shared, const LocalSolveOptions& rules);
+                     std::span<const BodyRole> roles, const LocalSolveOptions& rules);
 
 /// plan_sweep for one problem after another. A plan follows from what is noted of each block
 /// (SweepItem) and nothing else: where all of that is as it was, so is the plan, and it is kept.
 class SweepPlanner {
  public:
   const SweepPlan& plan(const ConstraintProblem& problem, std::span<const Index> blocks,
-                        std::span<const char> shared, const LocalSolveOptions& rules);
+                        std::span<const BodyRole> roles, const LocalSolveOptions& rules);
   /// The last plan.
   const SweepPlan& last() const { return plan_; }
   /// Whether the last plan is the one before.
@@ -60,13 +64,13 @@ class SweepPlanner {
     Index block, a, b;  ///< the bodies of a contact; else none
     Kind kind;
     bool moves_a, moves_b;  ///< false: prescribed
-    bool boundary;
+    BodyRole role;          ///< the most foreign one of its bodies'
     bool operator==(const SweepItem&) const = default;
   };
   void note(const ConstraintProblem& problem, std::span<const Index> blocks,
-            std::span<const char> shared, const LocalSolveOptions& rules);
+            std::span<const BodyRole> roles, const LocalSolveOptions& rules);
   void note_rigid(const ConstraintProblem& problem, std::span<const Index> blocks,
-                  std::span<const char> shared, const LocalSolveOptions& rules);
+                  std::span<const BodyRole> roles, const LocalSolveOptions& rules);
   void sort_by_body(std::span<const SweepItem> items, Index n_bodies, std::span<SweepItem> sorted);
   void put_in_order(Index n_contacts, Index n_bodies);
   void deal_to_parts();

@@ -53,7 +53,8 @@ class PackedIterates final : public BodyIterates {
     steps_.rest();
     motion_.rest();
     for (std::vector<Index>* list : {&blocks_, &bodies_, &multiplicity_}) clear_large(*list);
-    for (std::vector<char>* list : {&touched_, &shared_, &outside_}) clear_large(*list);
+    for (std::vector<char>* list : {&touched_, &outside_}) clear_large(*list);
+    clear_large(roles_);
     for (std::vector<double>* list : {&by_scale_, &impulses_, &velocities_, &g_})
       clear_large(*list);
     flat_ = {};
@@ -127,8 +128,8 @@ class PackedIterates final : public BodyIterates {
     packed_ = &own_;
     find_touched_bodies(problem, blocks_, touched_, bodies_);
     assign_with_room(multiplicity_, problem.bodies.size(), 1);
-    assign_with_room(shared_, problem.bodies.size(), 0);
-    own_.start(problem, blocks_, bodies_, multiplicity_, shared_,
+    assign_with_room(roles_, problem.bodies.size(), BodyRole::own);
+    own_.start(problem, blocks_, bodies_, multiplicity_, roles_,
                {.local = {problem.law}, .kernels = choose_kernels(KernelPath::automatic)},
                impulses);
   }
@@ -262,7 +263,8 @@ class PackedIterates final : public BodyIterates {
   Subdomain own_;
   Subdomain* packed_ = nullptr;  ///< another method's, or the own one
   std::vector<Index> blocks_, bodies_, multiplicity_;
-  std::vector<char> touched_, shared_, outside_;
+  std::vector<char> touched_, outside_;
+  std::vector<BodyRole> roles_;
   std::vector<double> by_scale_;  ///< 1/s of all rows
   BatchSteps steps_;
   BodyMotion motion_;

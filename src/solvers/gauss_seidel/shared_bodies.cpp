@@ -7,6 +7,7 @@
 #include "catena/base/error.hpp"
 #include "catena/base/release.hpp"
 #include "catena/comm/typed_exchange.hpp"
+#include "catena/constraints/block_rows.hpp"
 #include "solvers/joints/drives/joint_drives.hpp"
 
 namespace catena {
@@ -25,6 +26,27 @@ struct Remote {
   std::int64_t place;  ///< of the body in the plan's list between the two ranks
 };
 
+/// Writes which bodies a map's subdomains touch.
+void find_bodies(const ConstraintProblem& problem, SubdomainMap& map) {
+  map.touched.resize(map.blocks.size());
+  map.crossing.resize(map.blocks.size());
+  for (std::size_t i = 0; i < map.blocks.size(); ++i) {
+    const auto is_foreign = [&](Index b) {
+      return !problem.bodies.is_prescribed(b) && subdomain_of(problem, b) != map.number[i];
+    };
+    find_touched_bodies(problem, map.blocks[i], map.is_touched, map.touched[i]);
+    map.crossing[i].clear();
+    if (std::ranges::none_of(map.touched[i], is_foreign)) continue;
+    map.crossing_blocks.clear();
+    for (const Index k : map.blocks[i]) {
+      bool crosses = false;
+      for_each_body_index(problem, k, [&](Index b) { crosses = crosses || is_foreign(b); });
+      if (crosses) map.crossing_blocks.push_back(k);
+    }
+    find_touched_bodies(problem, map.crossing_blocks, map.is_touched, map.crossing[i]);
+  }
+}
+
 const HaloPlan::Neighbour& neighbour_of(const HaloPlan& plan, int rank) {
   const auto found = std::find_if(plan.neighbours.begin(), plan.neighbours.end(),
                                   [&](const auto& n) { return n.rank == rank; });
@@ -34,8 +56,17 @@ const HaloPlan::Neighbour& neighbour_of(const HaloPlan& plan, int rank) {
 
 }  // namespace
 
+Index subdomain_of(const ConstraintProblem& problem, Index body) {
+  if (body >= problem.bodies.n_owned) return kNoIndex;
+  return problem.body_subdomain.empty() ? to_index(problem.comm.rank())
+                                        : problem.body_subdomain[body];
+}
+
 void SubdomainMap::rest() {
-  for (std::vector<Index>& list : blocks) clear_large(list);
+  for (auto* lists : {&blocks, &touched, &crossing})
+    for (std::vector<Index>& list : *lists) clear_large(list);
+  clear_large(is_touched);
+  clear_large(crossing_blocks);
 }
 
 void map_subdomains(const ConstraintProblem& problem, bool with_joints, const JointDrives* drives,
@@ -74,13 +105,13 @@ void map_subdomains(const ConstraintProblem& problem, bool with_joints, const Jo
     }
     list->push_back(k);
   }
+  find_bodies(problem, map);
 }
 
 /// Set-up's view: who sweeps what, by body, and the messages' lists in the making.
 struct SharedBodies::Setup {
   const ConstraintProblem& problem;
   const SubdomainMap& map;
-  std::span<const std::vector<Index>> touched;
   std::span<const char> jointed;
   Sweeps& sweeps;
   std::vector<std::vector<Remote>> remotes = {};  ///< per owned body; empty: none
@@ -93,14 +124,14 @@ struct SharedBodies::Setup {
 
   void find_sweeps() {
     assign_with_room(sweeps.begin, Offset{problem.bodies.size()} + 1, 0);
-    for (const std::vector<Index>& bodies : touched)
+    for (const std::vector<Index>& bodies : map.crossing)
       for (const Index b : bodies)
         if (dynamic(b)) ++sweeps.begin[b];
     std::partial_sum(sweeps.begin.begin(), sweeps.begin.end(), sweeps.begin.begin());
     assign_with_room(sweeps.numbers, sweeps.begin.back(), 0);
     // from behind, so that each body's numbers end up ascending behind their begin
-    for (std::size_t i = touched.size(); i-- > 0;)
-      for (const Index b : touched[i])
+    for (std::size_t i = map.number.size(); i-- > 0;)
+      for (const Index b : map.crossing[i])
         if (dynamic(b)) sweeps.numbers[--sweeps.begin[b]] = map.number[i];
   }
 
@@ -157,17 +188,26 @@ struct SharedBodies::Setup {
   }
 
   Shared make_shared_body(Index b) {
-    Shared shared{b,        problem.bodies.dof_begin[b + 1] - problem.bodies.dof_begin[b],
-                  n_values, is_jointed(b),
-                  {},       {}};
+    Shared shared{.body = b,
+                  .dofs = problem.bodies.dof_begin[b + 1] - problem.bodies.dof_begin[b],
+                  .item = n_values,
+                  .jointed = is_jointed(b)};
     n_values += items_of(shared.dofs);
-    for (std::size_t i = 0; i < touched.size(); ++i) {
-      const auto found = std::lower_bound(touched[i].begin(), touched[i].end(), b);
-      if (found != touched[i].end() && *found == b)
-        shared.copies.push_back(
-            {i, static_cast<std::size_t>(found - touched[i].begin()), kNoIndex});
+    for (std::size_t i = 0; i < map.number.size(); ++i) {
+      const std::vector<Index>& touched = map.touched[i];
+      const auto found = std::lower_bound(touched.begin(), touched.end(), b);
+      if (found == touched.end() || *found != b) continue;
+      if (map.number[i] == subdomain_of(problem, b)) shared.own = shared.copies.size();
+      shared.copies.push_back({i, static_cast<std::size_t>(found - touched.begin()), kNoIndex});
     }
     return shared;
+  }
+
+  /// Whether crossing blocks of another than its own subdomain touch an owned body.
+  bool foreign_blocks_touch(Index b) const {
+    return !remotes_of(b).empty() || std::ranges::any_of(sweeps.of(b), [&](std::int64_t number) {
+      return number != subdomain_of(problem, b);
+    });
   }
 
   static void add_items(std::vector<Index>& list, Index first, Index count) {
@@ -212,8 +252,12 @@ struct SharedBodies::Setup {
     for (Shared& shared : bodies) {
       if (shared.body >= problem.bodies.n_owned) continue;
       std::vector<std::pair<std::int64_t, Contribution>> all;
-      for (std::size_t i = 0; i < shared.copies.size(); ++i)
-        all.push_back({map.number[shared.copies[i].subdomain], {true, i}});
+      if (!foreign_blocks_touch(shared.body)) continue;
+      const std::span<const std::int64_t> here = sweeps.of(shared.body);
+      for (std::size_t i = 0; i < shared.copies.size(); ++i) {
+        const std::int64_t number = map.number[shared.copies[i].subdomain];
+        if (std::ranges::binary_search(here, number)) all.push_back({number, {true, i}});
+      }
       for (const auto& [number, item] : received[shared.body])
         all.push_back({number, {false, narrow<std::size_t>(item)}});
       std::ranges::sort(all, [](const auto& x, const auto& y) { return x.first < y.first; });
@@ -234,19 +278,19 @@ struct SharedBodies::Setup {
 SharedBodies::SharedBodies() = default;
 
 void SharedBodies::set_up(const ConstraintProblem& problem, const SubdomainMap& map,
-                          std::span<const std::vector<Index>> touched,
                           std::span<const char> jointed) {
   const std::size_t n_bodies = problem.bodies.size();
   assign_with_room(multiplicity_, n_bodies, 0);
   assign_with_room(shared_, n_bodies, 0);
   assign_with_room(shared_of_, n_bodies, kNoIndex);
   bodies_.clear();
-  Setup setup{problem, map, touched, jointed, sweeps_};
+  Setup setup{problem, map, jointed, sweeps_};
   setup.find_sweeps();
   setup.agree(multiplicity_);
   for (Index b = 0; b < problem.bodies.size(); ++b) {
-    const bool here = b < problem.bodies.n_owned || !sweeps_.of(b).empty();
-    if (!here || (multiplicity_[b] < 2 && !setup.is_jointed(b))) continue;
+    const bool owned = b < problem.bodies.n_owned;
+    const bool swept = owned ? setup.foreign_blocks_touch(b) : !sweeps_.of(b).empty();
+    if (!swept && !(owned && setup.is_jointed(b))) continue;
     shared_[b] = 1;
     shared_of_[b] = to_index(bodies_.size());
     bodies_.push_back(setup.make_shared_body(b));
@@ -318,6 +362,18 @@ void SharedBodies::add_changes(std::span<Subdomain> subdomains) {
     }
     double* value = values_.data() + Offset{shared.item} * kWidth;
     for (std::size_t m = 0; m < dofs; ++m) value[m] += sum_[m];
+    if (shared.own == kNone) continue;
+    const Copy& own = shared.copies[shared.own];
+    std::copy_n(value, dofs, subdomains[own.subdomain].velocity(own.body).data());
+  }
+}
+
+void SharedBodies::post_velocities(std::span<Subdomain> subdomains) {
+  for (const Shared& shared : bodies_) {
+    if (shared.own == kNone) continue;
+    const Copy& own = shared.copies[shared.own];
+    const std::span<const double> v = subdomains[own.subdomain].velocity(own.body);
+    std::ranges::copy(v, values_.begin() + shared.item * kWidth);
   }
   if (forward_) forward_->begin(values_);
 }

@@ -22,15 +22,13 @@ class SubdomainEngine final : public HybridEngine {
     drives_.reset();
     if (joints != nullptr) drives_.emplace(problem, op, *joints, driven_, rules.accelerated);
     map_subdomains(problem, joints == nullptr, drives_ ? &*drives_ : nullptr, map_);
-    touched_.resize(map_.blocks.size());
-    for (std::size_t i = 0; i < touched_.size(); ++i)
-      find_touched_bodies(problem, map_.blocks[i], is_touched_, touched_[i]);
-    shared_.set_up(problem, map_, touched_,
-                   joints == nullptr ? std::span<const char>() : joints->touched());
+    shared_.set_up(problem, map_, joints == nullptr ? std::span<const char>() : joints->touched());
     subdomains_.resize(map_.blocks.size());
-    for (std::size_t i = 0; i < subdomains_.size(); ++i)
-      subdomains_[i].start(problem, map_.blocks[i], touched_[i], shared_.multiplicity(),
-                           shared_.shared(), rules, impulses);
+    for (std::size_t i = 0; i < subdomains_.size(); ++i) {
+      find_roles(i);
+      subdomains_[i].start(problem, map_.blocks[i], map_.touched[i], shared_.multiplicity(), roles_,
+                           rules, impulses);
+    }
     knows_errors_ = applies_ = false;
     at_zero_.reset();
     anderson_.reset();
@@ -56,8 +54,7 @@ class SubdomainEngine final : public HybridEngine {
   void rest() override {
     problem_ = nullptr;
     map_.rest();
-    for (std::vector<Index>& bodies : touched_) clear_large(bodies);
-    clear_large(is_touched_);
+    clear_large(roles_);
     shared_.rest();
     for (Subdomain& subdomain : subdomains_) subdomain.rest();
     clear_large(joint_impulses_);
@@ -74,12 +71,10 @@ class SubdomainEngine final : public HybridEngine {
     const std::array<SweepPart, 2> interior =
         forward ? std::array{SweepPart::first_interior, SweepPart::second_interior}
                 : std::array{SweepPart::second_interior, SweepPart::first_interior};
-    double residual = sweep_part(SweepPart::boundary, forward);
-    shared_.post_changes(subdomains_);
-    residual += sweep_part(interior[0], forward);
-    shared_.add_changes(subdomains_);
-    residual += sweep_part(interior[1], forward);
-    shared_.finish(subdomains_);
+    double residual = 0.0;
+    in_turn(interior, [&](SweepPart part, Subdomain& subdomain) {
+      residual += subdomain.sweep(part, forward);
+    });
     if (joints_ != nullptr) {
       shared_.read(*problem_, velocities_);
       if (!drives_->meets_joints()) solve_joints();
@@ -149,10 +144,38 @@ class SubdomainEngine final : public HybridEngine {
     for (Subdomain& subdomain : subdomains_) subdomain.load_velocities(*problem_, free);
     shared_.start(*problem_, free);
     at_zero_ = errors(true);
-    for (Subdomain& subdomain : subdomains_) subdomain.apply_impulses();
+    in_turn({SweepPart::first_interior, SweepPart::second_interior},
+            [](SweepPart part, Subdomain& subdomain) { subdomain.apply_impulses(part); });
+  }
+
+  /// Neighbours. Calls visit(part, subdomain) for the parts of a sweep, with the exchanges between
+  /// them: the crossing blocks of all subdomains, then those at bodies that these have changed.
+  template <class Visit>
+  void in_turn(const std::array<SweepPart, 2>& interior, Visit&& visit) {
+    const auto all = [&](SweepPart part) {
+      for (Subdomain& subdomain : subdomains_) visit(part, subdomain);
+    };
+    all(SweepPart::crossing);
     shared_.post_changes(subdomains_);
+    all(interior[0]);
     shared_.add_changes(subdomains_);
+    all(SweepPart::border);
+    shared_.post_velocities(subdomains_);
+    all(interior[1]);
     shared_.finish(subdomains_);
+  }
+
+  /// Writes what the bodies of the i-th subdomain are to it.
+  void find_roles(std::size_t i) {
+    make_room(roles_, problem_->bodies.size());
+    roles_.resize(problem_->bodies.size());
+    for (const Index b : map_.touched[i]) {
+      const bool own =
+          problem_->bodies.is_prescribed(b) || subdomain_of(*problem_, b) == map_.number[i];
+      roles_[b] = !own                       ? BodyRole::foreign
+                  : shared_.shared()[b] != 0 ? BodyRole::kept
+                                             : BodyRole::own;
+    }
   }
 
   /// Neighbours. The same for any blocks.
@@ -234,19 +257,12 @@ class SubdomainEngine final : public HybridEngine {
     anderson_->note(products_);
   }
 
-  double sweep_part(SweepPart part, bool forward) {
-    double residual = 0.0;
-    for (Subdomain& subdomain : subdomains_) residual += subdomain.sweep(part, forward);
-    return residual;
-  }
-
   const ConstraintProblem* problem_ = nullptr;
   JointSystem* joints_ = nullptr;
   std::optional<JointDrives> drives_;  ///< where there are joints
   std::optional<JointSystem> driven_;  ///< the joints with their drives, where those are many
   SubdomainMap map_;
-  std::vector<std::vector<Index>> touched_;  ///< bodies of each subdomain
-  std::vector<char> is_touched_;             ///< scratch
+  std::vector<BodyRole> roles_;  ///< scratch
   SharedBodies shared_;
   std::vector<Subdomain> subdomains_;
   std::vector<double> joint_impulses_;  ///< all rows; those of bilateral blocks are used

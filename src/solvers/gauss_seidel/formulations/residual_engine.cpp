@@ -26,8 +26,8 @@ class ResidualEngine final : public SweepEngine {
     std::vector<Index> blocks(problem.n_blocks());
     std::iota(blocks.begin(), blocks.end(), 0);
     const ProblemBodies& bodies = problem.bodies;
-    const std::vector<char> unshared(problem.bodies.size(), 0);
-    for (const Index k : flatten(plan_sweep(problem, blocks, unshared, rules))) {
+    const std::vector<BodyRole> own(problem.bodies.size(), BodyRole::own);
+    for (const Index k : flatten(plan_sweep(problem, blocks, own, rules))) {
       Index packed = blocks_.size();
       append_block(blocks_, problem, k, rules.law, impulses, [&](Index b) {
         return BodyPlace{bodies.dof_begin[b], 1.0};
