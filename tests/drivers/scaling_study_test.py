@@ -120,6 +120,16 @@ class ScalingStudy(unittest.TestCase):
         self.assertIn("[1/1] fixed on 2 ranks", self.study(STUDY, "--mpirun", MPIRUN)[0])
         self.assertIn("[4/4]", self.study(STUDY.replace("steps: 3", "steps: 2"), "--mpirun", MPIRUN)[0])
 
+    def test_options_take_the_place_of_ranks_and_repeats(self):
+        self.assertIn("--ranks: 2 1: must ascend", self.study(STUDY, "--ranks", "2", "1", code=3)[1])
+        self.assertIn("--repeats: 0: must be 1 or more", self.study(STUDY, "--repeats", "0", code=3)[1])
+        template = pathlib.Path(SOURCE, "scripts", "templates", "slurm.sh")
+        self.study(STUDY, "--slurm", str(template), "--repeats", "3", "--ranks", "4")
+        folder = self.path / "tiny" / "slurm"
+        self.assertEqual({f.name for f in folder.iterdir()}, {"ranks-4.sh", "submit.sh"})
+        # two runs, three times each
+        self.assertEqual(re.search(r"--array=1-(\d+)", (folder / "ranks-4.sh").read_text())[1], "6")
+
     def test_jobs_are_arrays_that_leave_what_collect_gathers(self):
         template = pathlib.Path(SOURCE, "scripts", "templates", "slurm.sh")
         self.study(STUDY, "--slurm", str(template))
