@@ -33,8 +33,8 @@ At least one of fixed and tolerance is there. Points run through `mpirun`, each 
 of its own where there are cores enough, else oversubscribed, which the report marks. --mpirun is
 the command in place of `mpirun`; with it no options of Open MPI are used, and {ranks} stands for the
 number of ranks. What was done with the same program and settings is not done again (--force does it
-again). --ranks and --repeats take the place of the study's own. --slurm writes job scripts from a template (scripts/templates/slurm.sh) into DIR/slurm instead
-of running; --collect makes the report of what has been done so far.
+again). --ranks and --repeats take the place of the study's own. --slurm writes job scripts from a template
+(scripts/templates/slurm.sh) into DIR/slurm instead of running; --collect makes the report of what has been done so far.
 
 DIR holds points/, starts/ (warm-ups), cases/ (those of make), calibration-RANKS.json, results.csv,
 predictions.csv, report.md and *.png.
