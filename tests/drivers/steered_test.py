@@ -57,7 +57,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         work = pathlib.Path(work)
         expected = {}
-        for ranks in (1, 2, 3, 4):
+        for ranks in (1, 3, 4):  # on two it is resumed below
             first, second = work / f"first{ranks}", work / f"second{ranks}"
             run(ranks, first, *FIRST_END)
             run(ranks, second, "--from", str(first))
@@ -67,7 +67,7 @@ def main():
                 compare(of, expected[part], f"{part} on {ranks} ranks")
         look(work / "second1")
         # 70 ms are no multiple of the intervals
-        run(3, work / "parts", "--from", str(work / "first2"), "--set", "time.end=70 ms")
+        run(3, work / "parts", "--from", str(work / "first3"), "--set", "time.end=70 ms")
         run(2, work / "parts", "--resume")
         # where it stopped it left a snapshot that the whole run has not
         parts = {name: of for name, of in digests(work / "parts").items() if not name.startswith("00000035.h5/")}

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Files of VTK that a run writes (output.vtk), read by VTK, against the result: on 1 to 4 ranks, also where some have
+"""Files of VTK that a run writes (output.vtk), read by VTK, against the result: on 1, 3 and 4 ranks, also where some have
 no body, through a stop and a resume on other ranks, beside snapshots in the background.
 
     vtk_output_test.py CATENA MPIEXEC SOURCE
@@ -233,7 +233,7 @@ class Case(unittest.TestCase):
         return result
 
     def test_files_hold_the_result_on_any_number_of_ranks(self):
-        for ranks in (1, 2, 3, 4):
+        for ranks in (1, 3, 4):
             result = self.check(self.run_case(ranks, f"out{ranks}"))
             self.assertGreater(len(result[-1].contacts), 40)
             self.assertEqual(len(result), 4)
