@@ -49,6 +49,7 @@ def begin(parser):
     sys.path.insert(0, os.path.join(os.path.abspath(args.build), "python"))
     args.started = time.strftime("%d %B %Y")
     args.load = os.getloadavg()[0]
+    args.versions = []  # of further programs, by the script
     args.work = os.path.abspath(args.work)
     os.makedirs(args.work, exist_ok=True)
     return args
@@ -81,6 +82,7 @@ def conditions(args):
     for package, title in packages if args.peers else []:
         version = said_by(["dpkg-query", "-W", "-f", "${Version}", package])
         versions += ["%s %s" % (title, version.split(":")[-1].split("-")[0].split("+")[0])] if version else []
+    versions += args.versions
     command = " ".join([os.path.relpath(sys.argv[0], ROOT)] + sys.argv[1:])
     return ("%s; %s; load of the machine %.1f at the start and %.1f at the end. Times are CPU times of the processes "
             "(user and system), one core, unless said.\n\n    %s" % (
