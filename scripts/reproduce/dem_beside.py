@@ -389,6 +389,8 @@ def main():
                 if code in args.codes.split(","):
                     run(args, scene, seed, code)
         figures, kept[name], made[name] = evaluate(args, name, seeds)
+        if args.write and min(map(len, made[name].values())) < len(seeds):
+            sys.exit("--write wants runs of all programs, and some of %s are not in --work %s" % (name, args.work))
         parts.append(table(HEADS[name], [(f, [cell(f, v, c) for c in CODES]) for f, v in figures.items()]))
     programs(args, made)
     first = [run for by_code in made.values() for runs in by_code.values() for run in runs]
