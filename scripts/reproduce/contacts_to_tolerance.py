@@ -5,17 +5,17 @@ docs/benchmarks.md: time, iterations, overlap and creep at energy errors of 1e-2
     scripts/reproduce/contacts_to_tolerance.py [spheres boxes hulls] [--edges 10 22 46:spheres,boxes] [--write]
 
 A cube of edge^3 bodies (spheres 0.2 m wide, boxes with edges of 0.16 m, icosahedra in spheres of 0.2 m; glass, friction 0.5)
-settles in a box, h 5 ms, everything else as it comes, until its kinetic energy is that of an rms speed of 1 mm/s (spheres, of
-which some roll on: 3 mm/s); down to 3 cm/s it does so at a tolerance of 1e-3. It goes on for ten steps under Coulomb's law, the lagged and the
-convex one each, and the last step, dumped, is solved by `auto` and `gauss_seidel` from zero and from the run's own guess:
-the first evaluation of the error below each tolerance counts, with its wall time, evaluations included. Then the pile
-goes on for fifty steps at each tolerance; overlaps are held against half the width, and creep is the speed of what should
-rest.
+settles in a box, h 5 ms, everything else as it comes, until its kinetic energy is that of an rms speed of 1 mm/s (spheres,
+of which some roll on: 3 mm/s); down to 3 cm/s it does so at a tolerance of 1e-3. It goes on for ten steps under Coulomb's
+law, the lagged and the convex one each, and the last step, dumped, is solved by `auto` and `gauss_seidel` from zero and from
+the run's own guess: the first evaluation of the error below each tolerance counts, with its wall time, evaluations included.
+Then the pile goes on for fifty steps at each tolerance; overlaps are held against half the width, and creep is the speed of
+what should rest.
 
 --edges 10, 22, 46 and 100 are 10^3, 10^4, 10^5 and 10^6 bodies; 46:boxes,hulls:coulomb:auto takes these shapes, laws and
-methods alone, and the section tells what was left out. Some four minutes on one core for 10^3 and 10^4, most of them
-hulls that come to rest; an hour for 10^5. Piles at rest stay in --work, and a second call goes on from them. What fails
-is named, exit code 1, and what was finished is written. Needs python3-numpy, python3-yaml and python3-h5py.
+methods alone, and the section tells what was left out. Some six minutes on one core for 10^3 and 10^4, half of
+them for piles to come to rest. Piles at rest stay in --work, and a second call goes on from them. What fails is named,
+exit code 1, and what was finished is written. Needs python3-numpy, python3-yaml and python3-h5py.
 """
 import argparse
 import csv
@@ -230,9 +230,9 @@ def take_all(args, scenes, steps, solves, runs, written):
 
 ABOUT = ("Errors are energies, recomputed from the impulses, relative to the error at zero impulses; overlaps are held against "
          "half a body's width (spheres and the spheres around icosahedra: 0.1 m; boxes: 0.08 m). *not*: the solve ended before, "
-         "by its limit of %g s and a millisecond for each body, by that of iterations or since it got no further, with this "
-         "error; iterations; ms. Creep are the speeds after the last step of bodies that should rest, rms and median (of spheres "
-         "a few roll on, without resistance); a step without contacts would give them %.3g m/s.")
+         "by its limit of %g s and a millisecond for each body, by that of iterations or since it got no further, with "
+         "this error; iterations; ms. Creep are the speeds after the last step of bodies that should rest, rms and median "
+         "(of spheres a few roll on, without resistance); a step without contacts would give them %.3g m/s.")
 
 
 def main():
