@@ -287,9 +287,11 @@ class Options:
 written = []
 contacts_to_tolerance.settled = lambda *words: failing(*words, "settled")
 contacts_to_tolerance.cold_and_warm = contacts_to_tolerance.go_on = failing
-failed = contacts_to_tolerance.take_all(Options, [scene], 3, None, None, lambda failed: written.append(list(failed)))
-assert failed == ["boxes, 27, ccp: no rest", "hulls, 27: no rest"], failed
-assert len(written) == 1 + 2 + 4 + 1 and written[-1] == failed and written[0] == [], written
+missing = contacts_to_tolerance.take_all(Options, [scene], 3, None, None, lambda missing: written.append(dict(missing)))
+assert missing == {"boxes, 27, ccp": "no rest", "hulls, 27, coulomb": "no rest", "hulls, 27, ccp": "not run",
+                   **{"hulls, 27, 3 steps at %g" % t: "not run" for t in (1e-2, 1e-4, 1e-6, 1e-8)}}, missing
+assert len(written) == 12 and written[-1] == missing, written
+assert len(written[0]) == 11 and set(written[0].values()) == {"not run"}, written[0]  # as it stands if the script is killed then
 
 # the closed form to round-off, in a short run
 table = next(rows for name, rows in run("simbenchmark", "rolling").items() if name.startswith("Rolling"))
