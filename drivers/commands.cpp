@@ -237,11 +237,9 @@ ExitCode plan(const Communicator& comm, const CaseArguments& arguments, int n_ra
   const PartitionPlan planned =
       plan_partition(comm, bodies, state, contacts, n_ranks, settings.parallel);
   print(comm, plan_text(planned));
-  const JointSolverSettings& joints = settings.solver.joints;
   std::vector<CutPlan> cuts;
-  if (joints.method != JointMethod::iterative)
-    cuts = plan_cuts(comm, bodies, contacts, planned.part, n_ranks, settings.parallel.deterministic,
-                     joints.method != JointMethod::direct, joints.cut_from);
+  if (settings.solver.joints.method != JointMethod::iterative)
+    cuts = plan_cuts(comm, bodies, contacts, planned.part, n_ranks, settings.parallel);
   for (const CutPlan& cut : cuts) print(comm, cut_text(cut));
   if (calibration.empty()) {
     print(comm,

@@ -233,7 +233,7 @@ py::dict Core::contacts() {
 
 py::dict Core::joint_place(GlobalId id) {
   Simulation& sim = enter("Joint.coordinate", CallHash().add(id));
-  const JointPlace place = catena::joint_place(sim, id);
+  const JointMotion place = catena::joint_place(sim, id);
   py::dict found;
   found["coordinate"] = Doubles(3, place.coordinate.data());
   found["rate"] = Doubles(3, place.rate.data());

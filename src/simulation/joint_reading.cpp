@@ -39,7 +39,7 @@ JointPoses poses_of(Simulation& sim, const JointConstants& joint) {
 
 }  // namespace
 
-JointPlace joint_place(Simulation& sim, GlobalId joint) {
+JointMotion joint_place(Simulation& sim, GlobalId joint) {
   const JointConstants constants = sim.scene().joint_constants(joint);
   const JointPoses poses = poses_of(sim, constants);
   const auto angle =

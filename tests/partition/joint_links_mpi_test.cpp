@@ -554,6 +554,25 @@ TEST(PartitionOfJoints, CountsRowsBetweenCells) {
   EXPECT_LE(quality.balance.all, 1.2);
 }
 
+TEST(PartitionOfJoints, CellsFollowALongChainThatTheCurvePassesInRuns) {
+  const Communicator comm = Communicator::world();
+  const Whole whole = parallel_chains(1, 1000);
+  Scene scene = share_of(comm, whole);
+  migrate_by(comm, scene, [](GlobalId id) { return pick(id, 6); });
+  ContactSearch search(comm, whole.model);
+  ContactSet set;
+  search.find(scene.bodies, scene.state, kStep, set);
+  BalanceSettings settings;
+  settings.max_graph = 900;
+
+  PartitionQuality quality;
+  partition_bodies(comm, scene.bodies, scene.state, set, kParts, settings, quality);
+
+  EXPECT_TRUE(quality.aggregated);
+  // a joint of three rows between each part and the next
+  EXPECT_EQ(quality.edge_cut, (kParts - 1) * 3);
+}
+
 TEST(PartitionOfJoints, PlanCountsJointsTheirGhostsAndTheirMemory) {
   const Communicator comm = Communicator::world();
   const Whole whole = parallel_chains(1, 60);
@@ -600,7 +619,7 @@ TEST(PartitionOfJoints, PlanOfANetTakesMoreThanThatOfAChainOfItsJoints) {
   const Whole net = square_net(20);
   const Whole chain = parallel_chains(1, std::ssize(net.joints) + 1);
   BalanceSettings by_parts;  // solver.joints.method: direct
-  by_parts.whole_chains = true;
+  by_parts.chains.any = false;
 
   const PartitionPlan of_net = plan_of(comm, net, 2);
   const PartitionPlan of_chain = plan_of(comm, chain, 2);

@@ -12,6 +12,7 @@
 #include "catena/comm/communicator.hpp"
 #include "catena/model/state.hpp"
 #include "catena/partition/cost_model.hpp"
+#include "catena/partition/mechanisms.hpp"
 #include "catena/search/contact_search.hpp"
 
 namespace catena {
@@ -33,9 +34,10 @@ struct BalanceSettings {
   bool deterministic = false;       ///< the same bits on any number of ranks: subdomains are tiles
   int tile_bodies = 0;              ///< of a tile; 0: size_of_tiles
   /// Which mechanisms one rank eliminates whole, as solver.joints says: those of fewer joints (0:
-  /// joints are not eliminated), chains among them or not. Set by the program, not by a case.
+  /// joints are not eliminated), but for chains that go along their order. Set by the program, not
+  /// by a case.
   std::int64_t whole_below = 5000;
-  bool whole_chains = false;
+  ChainRule chains = {.any = true, .cut_from = 5000};
 };
 /// The keys, with ranges and help.
 void describe(SettingsVisitor& visit, BalanceSettings& s);
@@ -62,8 +64,9 @@ struct PartitionQuality {
 /// several times, so that mechanisms stay together; joints and the rest are two weights, unless
 /// joints are little of the work or one mechanism that is eliminated whole is more of them than a
 /// part's share), gathered on rank 0 if it has at most max_graph
-/// vertices; else on cells of bodies along a space-filling curve, at most max_graph of them. Fixed
-/// seed: the same input gives the same parts. Without contacts and joints, or for cells fewer than
+/// vertices; else on cells of bodies along a space-filling curve (along chains and rings of 500
+/// joints and more, where these are), at most max_graph of them. Fixed seed: the same input gives
+/// the same parts. Without contacts and joints, or for cells fewer than
 /// a few per part, the curve itself is cut.
 std::vector<int> partition_bodies(const Communicator& comm, const Bodies& bodies,
                                   const State& state, const ContactSet& contacts, int n_parts,

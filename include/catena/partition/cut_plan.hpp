@@ -38,9 +38,9 @@ struct CutPlan {
 
 /// Collective. The mechanisms that n_ranks ranks (any number, not this communicator's) would share,
 /// in the order of their names. `part`: the planned rank of each owned body, where they are cut
-/// unless `deterministic`. `chains_apart`: chains are eliminated as such, not by parts.
+/// unless `settings` ask for deterministic runs.
 std::vector<CutPlan> plan_cuts(const Communicator& comm, const Bodies& bodies,
                                const ContactSet& contacts, std::span<const int> part, int n_ranks,
-                               bool deterministic, bool chains_apart, std::int64_t cut_from);
+                               const BalanceSettings& settings);
 
 }  // namespace catena

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -51,6 +52,20 @@ struct JointPlace {
     const bool may_be_redundant =
         n_joints > n_bodies && (n_rows > 3 * n_joints || n_joints <= kShortChain);
     return kind == MechanismKind::chain && !may_be_redundant;
+  }
+};
+
+/// Which simple chains are eliminated along their order, in pieces that follow each other from rank
+/// to rank. Others go the way of trees.
+struct ChainRule {
+  bool any = true;
+  /// On several ranks those of so many joints are cut where their bodies' ranks meet, as other
+  /// mechanisms are: bodies of a rank need not follow each other along a chain, and joints that are
+  /// eliminated elsewhere travel.
+  std::int64_t cut_from = std::numeric_limits<std::int64_t>::max();
+
+  bool holds(const JointPlace& place, int n_ranks) const {
+    return any && place.is_simple_chain() && (n_ranks == 1 || place.n_joints < cut_from);
   }
 };
 

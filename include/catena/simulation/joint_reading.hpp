@@ -9,7 +9,7 @@ namespace catena {
 
 /// Up to three each, m or rad, m/s or rad/s, NaN where a joint has fewer, as joint_coordinates and
 /// joint_rates list them.
-struct JointPlace {
+struct JointMotion {
   std::array<double, 3> coordinate{}, rate{};
 };
 
@@ -23,7 +23,7 @@ struct JointForces {
 
 /// Collective. At the present poses and twists, also before the first step. Throws Error where the
 /// joint is not there.
-JointPlace joint_place(Simulation& sim, GlobalId joint);
+JointMotion joint_place(Simulation& sim, GlobalId joint);
 
 /// Collective. In the step that `sim` has just done: not before its first one, nor after one that
 /// failed. Throws Error where the joint is not there.

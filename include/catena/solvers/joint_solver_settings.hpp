@@ -2,6 +2,7 @@
 #pragma once
 
 #include "catena/base/settings.hpp"
+#include "catena/partition/mechanisms.hpp"
 
 namespace catena {
 
@@ -19,7 +20,11 @@ struct JointSolverSettings {
   JointMethod method = JointMethod::automatic;
   ChainGrouping grouping = ChainGrouping::automatic;
   int cholesky_limit = 1000;  ///< blocks at which odd/even elimination ends in Cholesky
-  int cut_from = 5000;  ///< joints from which mechanisms that are no chains are cut over ranks
+  int cut_from = 5000;        ///< joints from which mechanisms are cut over ranks
+
+  /// Which chains are eliminated along their order: all where a case asks for that, and where the
+  /// problem is `ordered`, since their pieces then do not depend on the ranks.
+  ChainRule chains(bool ordered) const;
 };
 /// The keys of `solver.joints:`.
 void describe(SettingsVisitor& visit, JointSolverSettings& s);

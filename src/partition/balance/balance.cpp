@@ -84,15 +84,20 @@ struct DynamicBodies {
   }
 };
 
-// Collective. Parts of the dynamic bodies from the graph on n_cells cells.
+// Collective. Parts of the dynamic bodies from the graph on n_cells cells, which have bodies that
+// follow each other in `order`.
 CellParts split_graph(const Communicator& comm, const Bodies& bodies, const ContactSet& set,
-                      const DynamicBodies& dynamic, std::int64_t n_dynamic, std::int64_t n_cells,
-                      int n_parts, std::int64_t largest_whole) {
+                      const DynamicBodies& dynamic, std::span<const CurvePlace> order,
+                      std::int64_t n_dynamic, std::int64_t n_cells, int n_parts,
+                      std::int64_t largest_whole) {
   CellGraphShare share;
   share.n_cells = n_cells;
   share.largest_whole = largest_whole;
   std::vector<std::int64_t> cell(set.bodies.n_owned, -1);
-  const std::vector<std::int64_t> position = partition::curve_positions(comm, dynamic.place);
+  std::vector<CurvePlace> of_dynamic;
+  of_dynamic.reserve(dynamic.index.size());
+  for (const std::size_t i : dynamic.index) of_dynamic.push_back(order[i]);
+  const std::vector<std::int64_t> position = partition::curve_positions(comm, of_dynamic);
   for (std::size_t k = 0; k < position.size(); ++k) {
     // floor(position n_cells / n_dynamic); the product is exact below 9e10 bodies.
     cell[dynamic.index[k]] = position[k] * n_cells / n_dynamic;
@@ -181,7 +186,9 @@ std::vector<int> partition_bodies(const Communicator& comm, const Bodies& bodies
   std::vector<int> part(places.size(), 0);
   CellParts split;
   if (n_parts > 1 && any_edges && n_cells >= least * n_parts) {
-    split = split_graph(comm, bodies, contacts, dynamic, n_dynamic, n_cells, n_parts,
+    std::vector<CurvePlace> order = places;
+    if (aggregated) joints.follow_chains(contacts, order);
+    split = split_graph(comm, bodies, contacts, dynamic, order, n_dynamic, n_cells, n_parts,
                         joints.largest_whole());
   }
   if (split.valid) {

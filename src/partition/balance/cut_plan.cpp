@@ -76,15 +76,16 @@ std::vector<std::array<int, 4>> owners(const Communicator& comm, const Bodies& b
 
 std::vector<CutPlan> plan_cuts(const Communicator& comm, const Bodies& bodies,
                                const ContactSet& contacts, std::span<const int> part, int n_ranks,
-                               bool deterministic, bool chains_apart, std::int64_t cut_from) {
+                               const BalanceSettings& settings) {
   const std::vector<JointEdge> edges = partition::eliminated_edges(bodies, contacts);
   const std::vector<JointPlace> places = find_mechanisms(comm, edges);
   std::vector<char> large;
   large.reserve(places.size());
   for (const JointPlace& place : places)
-    large.push_back(!(chains_apart && place.is_simple_chain()) && place.n_joints >= cut_from);
+    large.push_back(!settings.chains.holds(place, n_ranks) &&
+                    place.n_joints >= settings.whole_below);
   const PlacedCut placed = cut_over_ranks(comm, edges, places, owners(comm, bodies, part, edges),
-                                          large, n_ranks, deterministic);
+                                          large, n_ranks, settings.deterministic);
   const std::vector<int>& nodes = placed.node;
 
   struct Cut {

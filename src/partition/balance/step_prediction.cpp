@@ -96,9 +96,7 @@ std::vector<KindRows> count_rows(const Communicator& comm, const Bodies& bodies,
     comm.sum(sums);
     for (int r = 0; r < n_ranks; ++r) ranks[r].*member += static_cast<double>(sums[r]) / kParts;
   };
-  const auto is_chain = [&](const JointPlace& p) {
-    return p.is_simple_chain() && !settings.whole_chains;
-  };
+  const auto is_chain = [&](const JointPlace& p) { return settings.chains.holds(p, n_ranks); };
   // rows of what is no chain, by fronts or not
   const auto in_fronts = [&](const JointEdge& e, const JointPlace& p) {
     const double share = share_of_fronts(static_cast<double>(p.n_joints),

@@ -79,16 +79,37 @@ JointWork::JointWork(const Communicator& comm, const Bodies& bodies, const Conta
   joints_.resize(edges.size());
   for (std::size_t j = 0; j < joints_.size(); ++j) {
     const JointPlace& place = places[j];
-    const bool as_chain = place.is_simple_chain() && !settings.whole_chains;
     joints_[j].mechanism = place.component;
     joints_[j].work = std::llround(rate.factor * joint_work(edges[j].rows, rate.sweeps));
     joints_[j].home = dynamic_bodies(set, j)[0];
-    joints_[j].whole = !as_chain && place.n_joints < settings.whole_below;
+    const bool in_line = place.kind == MechanismKind::chain || place.kind == MechanismKind::ring;
+    if (in_line && place.n_joints >= JointPlace::kShortChain) {
+      joints_[j].in_line = place.index;
+      joints_[j].next_body = place.next_body;
+    }
+    joints_[j].whole =
+        !settings.chains.holds(place, comm.size()) && place.n_joints < settings.whole_below;
     if (joints_[j].whole)
       largest_whole_ = std::max<std::int64_t>(largest_whole_,
                                               std::llround(joint_work(place.n_rows, rate.sweeps)));
   }
   largest_whole_ = comm.max(largest_whole_);
+}
+
+void JointWork::follow_chains(const ContactSet& set, std::span<CurvePlace> places) const {
+  constexpr std::uint64_t kBehindCurve = std::uint64_t{1} << 63U;
+  for (std::size_t j = 0; j < joints_.size(); ++j) {
+    const Joint& joint = joints_[j];
+    if (joint.in_line < 0) continue;
+    const auto body = dynamic_bodies(set, j);
+    for (int k = 0; k < 2; ++k) {
+      if (body[k] == kNoIndex || body[k] >= set.bodies.n_owned) continue;
+      // body i + 1 stands between joints i and i + 1
+      const bool behind = joint.next_body < 0 ? joint.in_line > 0 : joint.next_body == k;
+      places[body[k]] = {kBehindCurve | static_cast<std::uint64_t>(joint.mechanism),
+                         static_cast<std::uint64_t>(joint.in_line + (behind ? 1 : 0))};
+    }
+  }
 }
 
 void JointWork::add_to(const Communicator& comm, std::span<const int> part,

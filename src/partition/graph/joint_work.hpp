@@ -8,6 +8,7 @@
 
 #include "catena/partition/balance.hpp"
 #include "catena/partition/mechanisms.hpp"
+#include "partition/graph/curve.hpp"
 
 namespace catena::partition {
 
@@ -40,6 +41,11 @@ class JointWork {
   /// Work on the largest mechanism that is whole, the same on every rank; 0: there is none.
   std::int64_t largest_whole() const { return largest_whole_; }
 
+  /// Local. Puts the owned bodies of long chains and rings behind all others, in the order of
+  /// these: `places`, one for each owned body, are those along the curve, which may pass through a
+  /// chain in several runs.
+  void follow_chains(const ContactSet& set, std::span<CurvePlace> places) const;
+
   /// Collective. Adds the joints' work to that of parts, `part` being that of each owned body: of a
   /// whole mechanism all of it to the part with most of its joints, the lowest of equals; of other
   /// joints to the part of their home. What is added to a part lies on any rank.
@@ -53,6 +59,8 @@ class JointWork {
  private:
   struct Joint {
     std::int64_t mechanism = -1;  ///< JointPlace::component
+    std::int64_t in_line = -1;    ///< of a long chain or ring: JointPlace::index
+    int next_body = -1;           ///< as JointPlace says
     std::int64_t work = 0;
     Index home = 0;
     bool whole = false;

@@ -53,7 +53,7 @@ void refuse_all_but_chains(const Communicator& comm, std::span<const JointPlace>
 /// Collective. Per joint: whether its mechanism is eliminated as a chain.
 std::vector<char> eliminated_as_chain(const ConstraintProblem& problem,
                                       std::span<const HeldJoint> held,
-                                      std::span<const JointPlace> places, JointMethod method,
+                                      std::span<const JointPlace> places, const ChainRule& rule,
                                       int width) {
   // the short ways are for rigid bodies and at most six rows
   bool rigid = width <= narrow<int>(kJointRows);
@@ -63,7 +63,7 @@ std::vector<char> eliminated_as_chain(const ConstraintProblem& problem,
   const bool all_rigid = problem.comm.min(std::int64_t{rigid ? 1 : 0}) == 1;
   std::vector<char> as_chain(places.size());
   for (std::size_t i = 0; i < places.size(); ++i)
-    as_chain[i] = all_rigid && method != JointMethod::direct && places[i].is_simple_chain();
+    as_chain[i] = all_rigid && rule.holds(places[i], problem.comm.size());
   return as_chain;
 }
 
@@ -96,10 +96,10 @@ std::vector<int> owners_of(const ConstraintProblem& problem) {
   return owner;
 }
 
-/// Collective. Cuts large mechanisms that are no chains, and deals their nodes to ranks: where the
-/// ranks of their bodies meet, so that joints are eliminated where they are held; by their graphs
-/// alone where the bits must not depend on the ranks, and where bodies lie too mixed. Returns the
-/// node of each joint, 0: of none.
+/// Collective. Cuts large mechanisms, chains that go along their order aside, and deals their nodes
+/// to ranks: where the ranks of their bodies meet, so that joints are eliminated where they are
+/// held; by their graphs alone where the bits must not depend on the ranks, and where bodies lie
+/// too mixed. Returns the node of each joint, 0: of none.
 std::vector<int> cut(const ConstraintProblem& problem, std::span<const HeldJoint> held,
                      std::span<const JointEdge> edges, std::span<const JointPlace> places,
                      std::span<const char> as_chain, std::int64_t cut_from,
@@ -268,7 +268,6 @@ void choose_rows_at_rest(const ConstraintProblem& problem, bool all, std::span<H
 
 JointLayout lay_out_joints(const ConstraintProblem& problem, std::span<const HeldJoint> held,
                            const JointSolverSettings& settings) {
-  const JointMethod method = settings.method;
   const Communicator& comm = problem.comm;
   JointLayout layout;
   if (comm.sum(std::ssize(held)) == 0) return layout;
@@ -277,11 +276,10 @@ JointLayout lay_out_joints(const ConstraintProblem& problem, std::span<const Hel
   layout.width = narrow<int>(comm.max(most));
   std::vector<JointEdge> edges = edges_of(problem, held);
   const std::vector<JointPlace> places = find_mechanisms(comm, edges);
-  if (method == JointMethod::chain) refuse_all_but_chains(comm, places);
+  if (settings.method == JointMethod::chain) refuse_all_but_chains(comm, places);
   layout.count = count_mechanisms(comm, places);
-  // chains that are not cut are eliminated alike wherever they are
   const std::vector<char> as_chain =
-      eliminated_as_chain(problem, held, places, method, layout.width);
+      eliminated_as_chain(problem, held, places, settings.chains(problem.ordered), layout.width);
   JointAssignment assignment =
       assign_joints(comm, edges, places, as_chain, JointPlace::kShortChain, problem.ordered);
   const std::vector<int> node =
