@@ -513,7 +513,7 @@ void RunNotes::note_lost(const StepReport& r) {
                    short_text(lost) + " J out of the motion in the last " +
                    short_text(kWorkWindow) +
                    " steps, where rows of theirs depend on others: places after this may be wrong. "
-                   "Take smaller steps, or give the joints a compliance "
+                   "Give the joints a compliance "
                    "(docs/troubleshooting.md, \"Nets of rigid joints that lose energy\")",
                {{"passive_work", json_number(r.passive_work)}});
 }
