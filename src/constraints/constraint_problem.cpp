@@ -427,10 +427,10 @@ void check_problem(const ConstraintProblem& problem) {
     check_blocks(problem);
     check_ghosts(problem);
   }
-  if (!problem.block_subdomain.empty() && std::ssize(problem.block_subdomain) != problem.n_blocks())
+  const bool by_subdomains = !problem.block_subdomain.empty() || !problem.body_subdomain.empty();
+  if (by_subdomains && std::ssize(problem.block_subdomain) != problem.n_blocks())
     broken("subdomains", std::ssize(problem.block_subdomain), "not one per block");
-  if (problem.body_subdomain.empty() ? !problem.block_subdomain.empty()
-                                     : std::ssize(problem.body_subdomain) != problem.bodies.n_owned)
+  if (by_subdomains && std::ssize(problem.body_subdomain) != problem.bodies.n_owned)
     broken("subdomains of bodies", std::ssize(problem.body_subdomain), "not one per owned body");
   if (problem.lagged && (std::ssize(problem.shift) != problem.n_blocks() ||
                          problem.unshifted.size() != problem.shift.size()))

@@ -157,8 +157,10 @@ void JointAssembler::add_blocks(const Bodies& bodies, const State& state, const 
       }
       begin_.push_back(to_index(made));
       if (!subdomains) continue;
-      // the home body is owned
-      const Index home = body[1] != kNoIndex && body[1] < set.bodies.n_owned ? body[1] : body[0];
+      // the home body is owned; which one it is may not depend on what else this rank owns
+      const bool home_b =
+          body[1] != kNoIndex && set.bodies.constants[body[1]].kind == BodyKind::dynamic;
+      const Index home = home_b ? body[1] : body[0];
       const Index owned = home != kNoIndex && home < set.bodies.n_owned ? home : body[2];
       problem.block_subdomain.insert(problem.block_subdomain.end(), begin_[j + 1] - begin_[j],
                                      state.subdomain[owned]);

@@ -141,7 +141,9 @@ TEST(CheckProblem, NamesWhatIsWrong) {
   EXPECT_TRUE(has(message([](auto& p) { p.blocks.body[1] = p.blocks.body[0]; }), "block 0"));
   EXPECT_TRUE(has(message([](auto& p) { p.bodies.n_owned = 3; }), "received by the halo 0 times"));
   EXPECT_TRUE(has(message([](auto& p) { p.block_subdomain = {0}; }), "one per block"));
-  EXPECT_TRUE(has(message([](auto& p) { p.body_subdomain = {0}; }), "one per owned body"));
+  EXPECT_TRUE(has(message([](auto& p) { p.body_subdomain = {0}; }), "one per block"));
+  EXPECT_TRUE(has(message([](auto& p) { p.block_subdomain.assign(p.n_blocks(), 0); }),
+                  "one per owned body"));
 }
 
 }  // namespace

@@ -37,13 +37,14 @@ void find_bodies(const ConstraintProblem& problem, SubdomainMap& map) {
     find_touched_bodies(problem, map.blocks[i], map.is_touched, map.touched[i]);
     map.crossing[i].clear();
     if (std::ranges::none_of(map.touched[i], is_foreign)) continue;
-    map.crossing_blocks.clear();
+    for (const Index b : map.touched[i]) map.is_touched[b] = 0;
     for (const Index k : map.blocks[i]) {
       bool crosses = false;
       for_each_body_index(problem, k, [&](Index b) { crosses = crosses || is_foreign(b); });
-      if (crosses) map.crossing_blocks.push_back(k);
+      if (crosses) for_each_body_index(problem, k, [&](Index b) { map.is_touched[b] = 1; });
     }
-    find_touched_bodies(problem, map.crossing_blocks, map.is_touched, map.crossing[i]);
+    for (const Index b : map.touched[i])
+      if (map.is_touched[b] != 0) map.crossing[i].push_back(b);
   }
 }
 
@@ -66,7 +67,6 @@ void SubdomainMap::rest() {
   for (auto* lists : {&blocks, &touched, &crossing})
     for (std::vector<Index>& list : *lists) clear_large(list);
   clear_large(is_touched);
-  clear_large(crossing_blocks);
 }
 
 void map_subdomains(const ConstraintProblem& problem, bool with_joints, const JointDrives* drives,
@@ -81,6 +81,12 @@ void map_subdomains(const ConstraintProblem& problem, bool with_joints, const Jo
     return problem.block_subdomain.empty() ? to_index(problem.comm.rank())
                                            : problem.block_subdomain[k];
   };
+  CATENA_CHECK(problem.block_subdomain.empty() == problem.body_subdomain.empty() ||
+                   problem.n_blocks() == 0 || problem.bodies.n_owned == 0,
+               "subdomains of blocks and of bodies are given together");
+  CATENA_CHECK(problem.body_subdomain.empty() ||
+                   std::ssize(problem.body_subdomain) == problem.bodies.n_owned,
+               "one subdomain per owned body");
   // neighbours in the list are mostly of one subdomain
   map.number.clear();
   Index last = kNoIndex;

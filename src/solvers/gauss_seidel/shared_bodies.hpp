@@ -20,8 +20,7 @@ class JointDrives;
 struct SubdomainMap {
   std::vector<Index> number;
   std::vector<std::vector<Index>> blocks, touched, crossing;
-  std::vector<char> is_touched;        ///< scratch
-  std::vector<Index> crossing_blocks;  ///< scratch
+  std::vector<char> is_touched;  ///< scratch
   /// Gives the memory of large lists back.
   void rest();
 };
