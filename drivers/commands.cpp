@@ -238,7 +238,7 @@ ExitCode plan(const Communicator& comm, const CaseArguments& arguments, int n_ra
       plan_partition(comm, bodies, state, contacts, n_ranks, settings.parallel);
   print(comm, plan_text(planned));
   std::vector<CutPlan> cuts;
-  if (settings.solver.joints.method != JointMethod::iterative)
+  if (settings.parallel.whole_below > 0)
     cuts = plan_cuts(comm, bodies, contacts, planned.part, n_ranks, settings.parallel);
   for (const CutPlan& cut : cuts) print(comm, cut_text(cut));
   if (calibration.empty()) {

@@ -30,7 +30,7 @@ import time
 
 import numpy as np
 
-from benchmark_report import Table, begin, finish, keep, options
+from benchmark_report import Table, begin, finish, keep, options, said_by
 
 TOLERANCES = (1e-2, 1e-4, 1e-6, 1e-8)
 STEP, RADIUS = 5e-3, 0.1
@@ -86,10 +86,14 @@ def rest(args, name, case):
     """Directory of the case, which has ended by its energy; a run that was broken off goes on from its checkpoint."""
     import catena
     out, stated = (os.path.join(args.work, name + end) for end in ("", ".json"))
-    same = os.path.exists(stated) and open(stated).read() == json.dumps(case)
+    before = case.get("initial", {}).get("from", "") + ".json"  # what the pile it goes on from was made by
+    words = [said_by([os.environ["CATENA"], "--version"]), case, open(before).read() if os.path.exists(before) else None]
+    same = os.path.exists(stated) and open(stated).read() == json.dumps(words)
     if not (same and ended(out) in ("stop_when", "done")):
+        if not same:
+            shutil.rmtree(out, ignore_errors=True)
         with open(stated, "w") as f:
-            json.dump(case, f)
+            json.dump(words, f)
         resume = same and bool(glob.glob(os.path.join(out, "checkpoint-*.h5")))
         catena.run(case, args.ranks, out, force=not resume, resume=resume, progress=False)
     if not args.short and ended(out) != "stop_when":

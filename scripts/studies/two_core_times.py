@@ -68,8 +68,7 @@ def calibrate(args, directory):
     """Files of one and of two ranks."""
     files = {ranks: directory / f"calibration-{ranks}.json" for ranks in (1, 2)}
     for ranks, file in files.items():
-        if not file.exists():
-            run([*launcher(ranks), args.catena, "calibrate", "-o", file])
+        run([*launcher(ranks), args.catena, "calibrate", "-o", file, "--force"])
     return files
 
 

@@ -405,8 +405,8 @@ TEST(Initial, BondsOfTheSameNameGoOnBrokenAsTheyWere) {
 
   Simulation second(comm, test::case_of(thrown("glue") + initial(directory, ", time: keep")));
   EXPECT_EQ(second.n_bonds(), 59 - broken);
-  take_steps(whole, 10);
-  take_steps(second, 10);
+  take_steps(whole, 20);
+  take_steps(second, 20);
 
   for (GlobalId id = 1; id <= 30; ++id) {
     const BodyMotionState a = state_of(whole, id), b = state_of(second, id);

@@ -39,11 +39,11 @@ struct Contact {
 ///
 /// Number of points: spheres 1 with every convex part; other convex shapes up to 4 with each
 /// other, with a plane, and with the wall and each end of a hollow cylinder: the deepest, and
-/// others that span as large an area as any. Faces that lie flat on each other have besides them
-/// all corners that touch (to 1e-5 of the size), up to 8 in all. Points lie between the features
-/// that face each other: a face of one and what of the other is above it; two parallel lines; or
-/// one point between the closest (or deepest) points. A compound has the points of each pair of
-/// parts. A mesh or heightfield has those of its triangles, up to 4 for each plane that is touched.
+/// others that span as large an area as any. Faces that lie flat on each other or on a plane have
+/// all their corners, up to 8 (rims of cylinders 4). Points lie between the features that face
+/// each other: a face of one and what of the other is above it; two parallel lines; or one point
+/// between the closest (or deepest) points. A compound has the points of each pair of parts. A
+/// mesh or heightfield has those of its triangles, up to 4 for each plane that is touched.
 ///
 /// Gap: the distance along the normal, exact to round-off (for overlapping pairs with a cylinder
 /// other than on planes, spheres and parallel cylinders: the separation along a normal that is
@@ -52,8 +52,8 @@ struct Contact {
 /// their numbers from step to step; the gap is then along the face's normal. So are faces that lie
 /// flat on each other (to 0.05 rad) as long as they tell the gap to 0.2 %, however small the tilt
 /// that makes an edge or B's face the better one, and a face this near to the direction between two
-/// edges, of which one lies along it. Where four of more points of such faces are kept,
-/// those half as deep as the deepest count as deep (within 0.2 % of the size) unless they overlap
+/// edges, of which one lies along it (to 2e-4 of the size). Where some of more points of such faces
+/// are kept, those half as deep as the deepest count as deep (within 0.2 % of the size) unless they overlap
 /// by more than 2 % of the size.
 ///
 /// Hollow cylinders: a sphere touches wall, ends and rims of the profile. Another body whose

@@ -118,7 +118,7 @@ JointAssignment assign_joints(const Communicator& comm, std::span<const JointEdg
                               std::span<const JointPlace> places, std::span<const char> as_chain,
                               std::int64_t split = 500, bool in_pieces = false);
 
-/// A mechanism that is no chain, cut over ranks.
+/// A mechanism that is not eliminated along its order, cut over ranks.
 struct MechanismParts {
   std::int64_t component = 0;
   DealtTree tree;

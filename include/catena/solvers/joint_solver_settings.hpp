@@ -7,8 +7,9 @@
 namespace catena {
 
 /// automatic: chains by elimination, trees leaf to root, few loops by a border or paths, others
-/// direct; chain: the same, but refuses mechanisms that are no chains; direct: sparse direct for
-/// all; iterative: joint rows are swept like contacts.
+/// direct; chain: chains along their order, also long ones on several ranks, and refuses mechanisms
+/// that are no chains; direct: sparse direct for all; iterative: joint rows are swept like
+/// contacts.
 enum class JointMethod { automatic, chain, direct, iterative };
 
 /// Unit of the odd/even elimination of chains [MV]: a joint, or a rank's segment. Chains of ordered

@@ -16,12 +16,8 @@ constexpr double kTouchPreference = 1e-5;
 /// Two clipped points nearer to each other than this part of the smallest half edge are
 /// one, and a clipped point this near to a corner bears its name.
 constexpr double kSnap = 1e-2;
-/// Where faces lie flat on each other, points less deep than the deepest by less than this part of
-/// its depth are as deep, but not beyond the second part of the smallest half edge; areas that
-/// differ by less than kAsLarge are equal.
-constexpr double kAsDeep = 0.5, kAsDeepOfSize = 2e-3, kAsLarge = 2e-3;
-/// Depth as a part of the smallest half edge beyond which the deepest point is always kept.
-constexpr double kShallow = 0.02;
+/// Areas that differ by less than this part are equal.
+constexpr double kAsLarge = 2e-3;
 /// A corner beside a face may be lower than the gap by this part of the smallest half edge.
 constexpr double kBeside = 2e-4;
 /// Edges whose directions differ by less (sine) are parallel: a face axis tells the same.
@@ -176,20 +172,16 @@ double area(const Polygon& polygon, const std::array<int, 4>& corner) {
   return std::abs(d1.x() * d2.y() - d1.y() * d2.x());
 }
 
-/// Keeps of more than 4 points of a convex polygon the deepest and the three others with which
-/// it spans the largest area, and of faces `flat` on each other those that touch, too: four that
-/// are chosen by depth leave out what carries, and then the choice alternates. Of equally deep ones
-/// one that is farthest out, of equally far ones that of the lowest name, of equally large areas
-/// the first: equal choices must not alternate from step to step.
+/// Keeps all of at most 8 points of faces `flat` on each other, since four that are chosen by depth
+/// leave out what carries, and then the choice alternates; of others the deepest and the three
+/// with which it spans the largest area. Of equally deep ones one that is farthest out, of equally
+/// far ones that of the lowest name, of equally large areas the first.
 void reduce(Polygon& polygon, double size, bool flat) {
   drop_collinear(polygon, kSnap * size);
-  if (polygon.n <= 4) return;
+  if (polygon.n <= 4 || flat) return;
   double lowest = std::numeric_limits<double>::infinity();
   for (int k = 0; k < polygon.n; ++k) lowest = std::min(lowest, polygon[k].p.z());
-  const double exact = 1e-9 * size;
-  const bool shallow = flat && std::abs(lowest) < kShallow * size;
-  const double level =
-      shallow ? std::clamp(kAsDeep * std::abs(lowest), exact, kAsDeepOfSize * size) : exact;
+  const double level = 1e-9 * size;
   // of those about as far out as the farthest, so no point in the midst of a side
   Vec3 lower = polygon[0].p, upper = polygon[0].p;
   for (int k = 1; k < polygon.n; ++k) {
@@ -223,8 +215,7 @@ void reduce(Polygon& polygon, double size, bool flat) {
   }
   int n = 0;
   for (int k = 0; k < polygon.n; ++k) {
-    const bool touches = shallow && polygon[k].p.z() < kTouchPreference * size;
-    if (touches || std::ranges::find(best, k) != best.end()) polygon.at[n++] = polygon[k];
+    if (std::ranges::find(best, k) != best.end()) polygon.at[n++] = polygon[k];
   }
   polygon.n = n;
 }

@@ -33,9 +33,9 @@ constexpr double kBeside = 2e-4;
 constexpr double kLine = 1e-6;
 /// A point this part of the size above the lowest one is as low.
 constexpr double kLevel = 1e-3;
-/// As many points as are kept of faces of surfaces, whose triangles cut corners off, and of others:
-/// what two boxes' faces have at most.
-constexpr int kMostOnSurface = 4, kMostPoints = 8;
+/// As many points as are kept of faces of surfaces, whose triangles cut corners off, and of rims,
+/// whose corners stand for a circle; and of others: what two boxes' faces have at most.
+constexpr int kMostOfMany = 4, kMostPoints = 8;
 /// Corners that stand for the rim of a cylinder.
 constexpr int kRim = 16;
 
@@ -244,11 +244,11 @@ double area(const Vec3& p, const Vec3& q, const Vec3& r) {
   return (q.x() - p.x()) * (r.y() - p.y()) - (q.y() - p.y()) * (r.x() - p.x());
 }
 
-/// Adds to three or four chosen corners of an outline those that touch and add more than `least`
-/// (twice an area), the one that adds most first. Their order round the outline is that of their
+/// Adds to three or four chosen corners of an outline those that add more than `least` (twice an
+/// area), the one that adds most first. Their order round the outline is that of their
 /// angles about the middle of those chosen first, which lies within all.
 template <class PointAt>
-void add_touching(int n, PointAt&& point, double size, double least, int most, Chosen& chosen) {
+void add_corners(int n, PointAt&& point, double least, int most, Chosen& chosen) {
   Vec3 middle = Vec3::Zero();
   for (int k = 0; k < chosen.n; ++k) middle += Vec3(point(chosen.number[k])) / chosen.n;
   const auto angle = [&](int k) {
@@ -261,9 +261,8 @@ void add_touching(int n, PointAt&& point, double size, double least, int most, C
     int best = -1;
     double largest = least;
     for (int k = 0; k < n; ++k) {
+      if (std::find(chosen.number.begin(), end(), k) != end()) continue;
       const Vec3 p = point(k);
-      if (!(p.z() < kTouchPreference * size) || std::find(chosen.number.begin(), end(), k) != end())
-        continue;
       double beyond = 0.0;
       for (int i = 0; i < chosen.n; ++i)
         beyond = std::max(
@@ -278,9 +277,9 @@ void add_touching(int n, PointAt&& point, double size, double least, int most, C
 /// The deepest (of equals the one farthest from the middle), the one farthest from it, the one
 /// farthest from the line through both, and the one that lies farthest beyond the sides of these
 /// three; fewer if the points lie in a line or a triangle. A clear gain only: equal choices must
-/// not alternate from step to step. Of faces `flat` on each other also those that touch and stand
-/// out beyond the sides, up to `most`: four that are chosen by depth leave out what carries, and
-/// then the choice alternates.
+/// not alternate from step to step. Of faces `flat` on each other also those that stand out beyond
+/// the sides, up to `most`: four that are chosen by depth leave out what carries, and then the
+/// choice alternates.
 template <class PointAt>
 Chosen choose_points(int n, PointAt&& point, double size, bool flat, int most) {
   Chosen chosen;
@@ -320,7 +319,7 @@ Chosen choose_points(int n, PointAt&& point, double size, bool flat, int most) {
     take(line, [&](const Vec3& p) {
       return -std::min({turn * area(a, b, p), turn * area(b, c, p), turn * area(c, a, p)});
     });
-    if (shallow) add_touching(n, point, size, line / kLine * 2.0 * kClearGain, most, chosen);
+    if (flat) add_corners(n, point, line / kLine * 2.0 * kClearGain, most, chosen);
   } else {
     // of a line also the end on the other side, if the deepest lies between
     take(kClearGain * (b - a).head<2>().squaredNorm(),
@@ -510,7 +509,7 @@ double add_face_points(const Convex& a, int face, const Convex& b, double margin
   outline.sort_by_name();
   const Chosen chosen = choose_points(
       kept, [&](int i) { return Vec3(outline[i].p - b.radius * Vec3::UnitZ()); }, size,
-      lies_flat(b, n), of_surface ? kMostOnSurface : kMostPoints);
+      lies_flat(b, n), of_surface || a.core == Convex::Core::cylinder ? kMostOfMany : kMostPoints);
   for (int k = 0; k < chosen.n; ++k) add(outline[chosen.number[k]]);
   return least;
 }
@@ -606,7 +605,7 @@ void keep_few(std::vector<ContactPoint>& points, std::size_t first, double size,
         const ContactPoint& p = points[first + k];
         return Vec3(u.dot(p.point - origin), v.dot(p.point - origin), p.gap);
       },
-      size, flat, of_surface ? kMostOnSurface : kMostPoints);
+      size, flat, of_surface ? kMostOfMany : kMostPoints);
   for (int k = 0; k < chosen.n; ++k) {
     points[first + k] = points[first + chosen.number[k]];
   }

@@ -86,6 +86,7 @@ JointWork::JointWork(const Communicator& comm, const Bodies& bodies, const Conta
     if (in_line && place.n_joints >= JointPlace::kShortChain) {
       joints_[j].in_line = place.index;
       joints_[j].next_body = place.next_body;
+      joints_[j].previous_body = place.previous_body;
     }
     joints_[j].whole =
         !settings.chains.holds(place, comm.size()) && place.n_joints < settings.whole_below;
@@ -105,7 +106,7 @@ void JointWork::follow_chains(const ContactSet& set, std::span<CurvePlace> place
     for (int k = 0; k < 2; ++k) {
       if (body[k] == kNoIndex || body[k] >= set.bodies.n_owned) continue;
       // body i + 1 stands between joints i and i + 1
-      const bool behind = joint.next_body < 0 ? joint.in_line > 0 : joint.next_body == k;
+      const bool behind = joint.previous_body < 0 ? joint.next_body == k : joint.previous_body != k;
       places[body[k]] = {kBehindCurve | static_cast<std::uint64_t>(joint.mechanism),
                          static_cast<std::uint64_t>(joint.in_line + (behind ? 1 : 0))};
     }

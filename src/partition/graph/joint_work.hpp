@@ -58,9 +58,9 @@ class JointWork {
 
  private:
   struct Joint {
-    std::int64_t mechanism = -1;  ///< JointPlace::component
-    std::int64_t in_line = -1;    ///< of a long chain or ring: JointPlace::index
-    int next_body = -1;           ///< as JointPlace says
+    std::int64_t mechanism = -1;             ///< JointPlace::component
+    std::int64_t in_line = -1;               ///< of a long chain or ring: JointPlace::index
+    int next_body = -1, previous_body = -1;  ///< as JointPlace says
     std::int64_t work = 0;
     Index home = 0;
     bool whole = false;

@@ -24,9 +24,11 @@ void describe(SettingsVisitor& visit, JointSolverSettings& s) {
                         "along paths, other "
                         "mechanisms sparse direct; chain: refuses what is no chain; direct: sparse "
                         "direct for all; iterative: swept like contacts"});
-  visit.choose("grouping", s.grouping, kGroupings,
-               {.help = "unit of a chain's odd/even elimination: a joint (`body`) or a rank's "
-                        "segment; auto: by counted cost"});
+  visit.choose(
+      "grouping", s.grouping, kGroupings,
+      {.help = "unit of a chain's odd/even elimination along its order: a joint (`body`) or "
+               "a rank's segment; auto: by counted cost, and chains of cut_from joints "
+               "or more are cut where the bodies of ranks meet"});
   visit.visit("cholesky_limit", s.cholesky_limit,
               {.min = 1, .help = "blocks at which odd/even elimination ends in Cholesky"});
   visit.visit("cut_from", s.cut_from,
