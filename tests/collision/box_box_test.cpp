@@ -257,7 +257,7 @@ TEST(BoxOnBox, PenetratingOnesMeetAlongTheLeastDepth) {
     const auto points = points_of(a, b, 0.05);
 
     ASSERT_GE(points.size(), 1U);
-    ASSERT_LE(points.size(), 4U);
+    ASSERT_LE(points.size(), 8U);
     expect_features_differ(points);
     const double along = -separation(a, b, points[0].normal);
     // sampling overestimates the depth a little; faces are preferred over edges by 5 %

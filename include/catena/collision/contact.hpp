@@ -53,8 +53,8 @@ struct Contact {
 /// flat on each other (to 0.05 rad) as long as they tell the gap to 0.2 %, however small the tilt
 /// that makes an edge or B's face the better one, and a face this near to the direction between two
 /// edges, of which one lies along it (to 2e-4 of the size). Where some of more points of such faces
-/// are kept, those half as deep as the deepest count as deep (within 0.2 % of the size) unless they overlap
-/// by more than 2 % of the size.
+/// are kept, those half as deep as the deepest count as deep (within 0.2 % of the size) unless they
+/// overlap by more than 2 % of the size.
 ///
 /// Hollow cylinders: a sphere touches wall, ends and rims of the profile. Another body whose
 /// centre is within the bore (or before an open end and reaching into it) touches the wall with
