@@ -103,7 +103,7 @@ TEST(SweepEngine, GoesOnFromLoadedImpulsesAsANewOneDoes) {
   fresh->start(problem, op, options, nullptr, given);
   std::vector<double> loaded(given.size()), expected(given.size());
   engine->store_impulses(loaded);
-  EXPECT_LE(test::distance(loaded, given), 1e-14);
+  EXPECT_LE(test::distance(loaded, given), 1e-13);
   for (int k = 0; k < 2; ++k) {
     engine->sweep(true);
     fresh->sweep(true);

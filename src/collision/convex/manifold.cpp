@@ -244,11 +244,11 @@ double area(const Vec3& p, const Vec3& q, const Vec3& r) {
   return (q.x() - p.x()) * (r.y() - p.y()) - (q.y() - p.y()) * (r.x() - p.x());
 }
 
-/// Adds to three or four chosen corners of an outline those that add more than `least` (twice an
-/// area), the one that adds most first. Their order round the outline is that of their
-/// angles about the middle of those chosen first, which lies within all.
+/// Adds to three or four chosen corners of an outline those below `highest` that add more than
+/// `least` (twice an area), the one that adds most first. Their order round the outline is that of
+/// their angles about the middle of those chosen first, which lies within all.
 template <class PointAt>
-void add_corners(int n, PointAt&& point, double least, int most, Chosen& chosen) {
+void add_corners(int n, PointAt&& point, double highest, double least, int most, Chosen& chosen) {
   Vec3 middle = Vec3::Zero();
   for (int k = 0; k < chosen.n; ++k) middle += Vec3(point(chosen.number[k])) / chosen.n;
   const auto angle = [&](int k) {
@@ -261,8 +261,8 @@ void add_corners(int n, PointAt&& point, double least, int most, Chosen& chosen)
     int best = -1;
     double largest = least;
     for (int k = 0; k < n; ++k) {
-      if (std::find(chosen.number.begin(), end(), k) != end()) continue;
       const Vec3 p = point(k);
+      if (!(p.z() < highest) || std::find(chosen.number.begin(), end(), k) != end()) continue;
       double beyond = 0.0;
       for (int i = 0; i < chosen.n; ++i)
         beyond = std::max(
@@ -319,7 +319,9 @@ Chosen choose_points(int n, PointAt&& point, double size, bool flat, int most) {
     take(line, [&](const Vec3& p) {
       return -std::min({turn * area(a, b, p), turn * area(b, c, p), turn * area(c, a, p)});
     });
-    if (flat) add_corners(n, point, line / kLine * 2.0 * kClearGain, most, chosen);
+    // what touches before corners farther out that do not, of bodies with rounded edges
+    for (const double highest : {kTouchPreference * size, std::numeric_limits<double>::infinity()})
+      if (flat) add_corners(n, point, highest, line / kLine * 2.0 * kClearGain, most, chosen);
   } else {
     // of a line also the end on the other side, if the deepest lies between
     take(kClearGain * (b - a).head<2>().squaredNorm(),
