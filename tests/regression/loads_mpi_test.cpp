@@ -58,9 +58,9 @@ TEST(Overlap, OfAWholeLatticeOnOneSpotPartsEveryRowAtTheRecoverySpeedPerLink) {
     // or more: 27 rows 6.75 m. The expansion v = (0.5 m/s / 0.3 mm) x parts every pair fast enough
     // with just that and rubs nowhere, and the step's impulses leave no more than such a motion.
     constexpr double kMass = 1000.0 * 4.0 / 3.0 * M_PI * 1e-3;
-    // a relative tolerance of 1e-6 in the energy is 1e-3 in velocities
-    EXPECT_NEAR(r.kinetic / (6.75 * kMass), 1.0, 1e-3) << i;
-    EXPECT_NEAR(r.audit[EnergyTerm::recovery_work], r.kinetic, 1e-3 * r.kinetic) << i;
+    // a relative tolerance of 1e-6 in the energy is 1e-3 in velocities, 2e-3 in their squares
+    EXPECT_NEAR(r.kinetic / (6.75 * kMass), 1.0, 2e-3) << i;
+    EXPECT_NEAR(r.audit[EnergyTerm::recovery_work], r.kinetic, 2e-3 * r.kinetic) << i;
     EXPECT_NEAR(r.linear_momentum.norm(), 0.0, 1e-12 * 27 * kMass) << i;
   }
 
