@@ -113,7 +113,7 @@ void describe_parallel(SettingsVisitor& visit, CaseSettings& s) {
                             s.solver.method != SolverMethod::interior_point &&
                             s.solver.method != SolverMethod::dantzig;
     s.parallel.whole_below = eliminated ? joints.cut_from : 0;
-    s.parallel.chains = joints.chains(s.parallel.deterministic);
+    s.parallel.chains_in_order = joints.chains_in_order();
     if (s.parallel.deterministic && !s.method_given) s.solver.method = SolverMethod::gauss_seidel;
     if (s.parallel.deterministic) refuse_with_deterministic(visit, s);
   });

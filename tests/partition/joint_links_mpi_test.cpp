@@ -619,7 +619,7 @@ TEST(PartitionOfJoints, PlanOfANetTakesMoreThanThatOfAChainOfItsJoints) {
   const Whole net = square_net(20);
   const Whole chain = parallel_chains(1, std::ssize(net.joints) + 1);
   BalanceSettings by_parts;  // solver.joints.method: direct
-  by_parts.chains.any = false;
+  by_parts.chains_in_order = false;
 
   const PartitionPlan of_net = plan_of(comm, net, 2);
   const PartitionPlan of_chain = plan_of(comm, chain, 2);

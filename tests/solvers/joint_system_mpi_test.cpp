@@ -287,8 +287,6 @@ TEST_F(JointSystemMpi, LargeMechanismsAreCutOverTheRanks) {
       EXPECT_EQ(cut_joints_[1], report_.joints);
     }
   }
-  expect_exact(chain(120, true).scene, JointMethod::automatic, kCutFrom);
-  EXPECT_EQ(cut_joints_, (std::vector<std::int64_t>{all, all, 0}));
   // beside others that are whole, and chains
   Mechanism m = chain(7, true);
   std::vector<GlobalId> knots;
@@ -304,57 +302,6 @@ TEST_F(JointSystemMpi, LargeMechanismsAreCutOverTheRanks) {
   expect_exact(m.scene, JointMethod::automatic, kCutFrom);
   EXPECT_EQ(report_.looped, 1);
   EXPECT_EQ(report_.trees, 1);
-}
-
-/// Of a step of the scene's joints, laid out before: bytes that all ranks send, and the largest w
-/// that is left.
-struct JointStep {
-  std::int64_t bytes = 0;
-  double slip = 0.0;
-};
-
-JointStep step_joints(const Scene& scene, const Owner& owner, const JointSolverSettings& settings) {
-  const Communicator comm = Communicator::world();
-  const LocalScene local = distribute(scene, comm, owner);
-  const ConstraintProblem& problem = local.problem;
-  DelassusOperator op(problem);
-  JointSystem system(settings);
-  system.prepare(problem);
-  std::vector<double> impulses(problem.n_rows());
-  std::vector<double> velocities(op.free_velocities().begin(), op.free_velocities().end());
-
-  const std::int64_t before = comm.traffic().bytes;
-  system.prepare(problem);
-  system.solve(problem, impulses, velocities);
-  system.solve(problem, impulses, velocities);
-  const std::int64_t sent = comm.traffic().bytes - before;
-
-  system.measure(problem, op, impulses, velocities);
-  double slip = 0.0;
-  for (const double w : system.slips()) slip = std::max(slip, std::abs(w));
-  return {comm.sum(sent), comm.max(slip)};
-}
-
-TEST_F(JointSystemMpi, OfALongChainOnlyWhatBordersOfRanksAskForTravels) {
-  constexpr int kLinks = 1600, kRun = 100;
-  const Communicator comm = Communicator::world();
-  const Scene scene = chain(kLinks, true).scene;
-  JointSolverSettings settings;
-  settings.cut_from = 1000;
-  // in the opposite order of the ranks, and coiled: each rank has several runs of the chain
-  const auto turned = [&](GlobalId b) { return comm.size() - 1 - test::slabs(comm, scene)(b); };
-  const auto coiled = [&](GlobalId b) { return static_cast<int>(b / kRun) % comm.size(); };
-  for (const Owner& owner : {Owner(turned), Owner(coiled)}) {
-    const JointStep cut = step_joints(scene, owner, settings);
-
-    EXPECT_LT(cut.slip, 1e-9);
-    // a joint of three rows that travels has 50 numbers, Jacobians and inverse masses
-    EXPECT_LT(cut.bytes, kLinks * 50);
-    if (comm.size() == 1) continue;
-    JointSolverSettings in_order = settings;
-    in_order.grouping = ChainGrouping::rank;
-    EXPECT_GT(step_joints(scene, owner, in_order).bytes, kLinks * 50);
-  }
 }
 
 TEST(LayoutUse, IsThatOfTheRowsOfAllRanks) {

@@ -37,7 +37,7 @@ struct BalanceSettings {
   /// joints are not eliminated), but for chains that go along their order. Set by the program, not
   /// by a case.
   std::int64_t whole_below = 5000;
-  ChainRule chains = {.any = true, .cut_from = 5000};
+  bool chains_in_order = true;
 };
 /// The keys, with ranges and help.
 void describe(SettingsVisitor& visit, BalanceSettings& s);

@@ -55,20 +55,6 @@ struct JointPlace {
   }
 };
 
-/// Which simple chains are eliminated along their order, in pieces that follow each other from rank
-/// to rank. Others go the way of trees.
-struct ChainRule {
-  bool any = true;
-  /// On several ranks those of so many joints are cut where their bodies' ranks meet, as other
-  /// mechanisms are: bodies of a rank need not follow each other along a chain, and joints that are
-  /// eliminated elsewhere travel.
-  std::int64_t cut_from = std::numeric_limits<std::int64_t>::max();
-
-  bool holds(const JointPlace& place, int n_ranks) const {
-    return any && place.is_simple_chain() && (n_ranks == 1 || place.n_joints < cut_from);
-  }
-};
-
 /// Collective. Places of this rank's joints, in the order of `edges`. Rounds of messages:
 /// O(log n); memory O(own joints) with a directory by body id.
 std::vector<JointPlace> find_mechanisms(const Communicator& comm, std::span<const JointEdge> edges);
@@ -118,7 +104,7 @@ JointAssignment assign_joints(const Communicator& comm, std::span<const JointEdg
                               std::span<const JointPlace> places, std::span<const char> as_chain,
                               std::int64_t split = 500, bool in_pieces = false);
 
-/// A mechanism that is not eliminated along its order, cut over ranks.
+/// A mechanism that is no chain, cut over ranks.
 struct MechanismParts {
   std::int64_t component = 0;
   DealtTree tree;

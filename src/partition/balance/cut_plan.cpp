@@ -82,7 +82,7 @@ std::vector<CutPlan> plan_cuts(const Communicator& comm, const Bodies& bodies,
   std::vector<char> large;
   large.reserve(places.size());
   for (const JointPlace& place : places)
-    large.push_back(!settings.chains.holds(place, n_ranks) &&
+    large.push_back(!(settings.chains_in_order && place.is_simple_chain()) &&
                     place.n_joints >= settings.whole_below);
   const PlacedCut placed = cut_over_ranks(comm, edges, places, owners(comm, bodies, part, edges),
                                           large, n_ranks, settings.deterministic);

@@ -132,7 +132,7 @@ std::vector<double> elimination_memory(const Communicator& comm, const Bodies& b
       find_mechanisms(comm, partition::eliminated_edges(bodies, contacts));
   std::vector<std::int64_t> amounts(places.size());
   for (std::size_t j = 0; j < places.size(); ++j)
-    if (!settings.chains.holds(places[j], n_ranks))
+    if (!(settings.chains_in_order && places[j].is_simple_chain()))
       amounts[j] = std::llround(kRows + partition::factor_memory(places[j]));
   std::vector<std::int64_t> dealt(n_ranks);
   partition::JointWork(comm, bodies, contacts, settings).deal(comm, part, amounts, dealt);

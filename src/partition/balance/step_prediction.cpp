@@ -96,7 +96,9 @@ std::vector<KindRows> count_rows(const Communicator& comm, const Bodies& bodies,
     comm.sum(sums);
     for (int r = 0; r < n_ranks; ++r) ranks[r].*member += static_cast<double>(sums[r]) / kParts;
   };
-  const auto is_chain = [&](const JointPlace& p) { return settings.chains.holds(p, n_ranks); };
+  const auto is_chain = [&](const JointPlace& p) {
+    return settings.chains_in_order && p.is_simple_chain();
+  };
   // rows of what is no chain, by fronts or not
   const auto in_fronts = [&](const JointEdge& e, const JointPlace& p) {
     const double share = share_of_fronts(static_cast<double>(p.n_joints),

@@ -88,8 +88,8 @@ JointWork::JointWork(const Communicator& comm, const Bodies& bodies, const Conta
       joints_[j].next_body = place.next_body;
       joints_[j].previous_body = place.previous_body;
     }
-    joints_[j].whole =
-        !settings.chains.holds(place, comm.size()) && place.n_joints < settings.whole_below;
+    joints_[j].whole = !(settings.chains_in_order && place.is_simple_chain()) &&
+                       place.n_joints < settings.whole_below;
     if (joints_[j].whole)
       largest_whole_ = std::max<std::int64_t>(largest_whole_,
                                               std::llround(joint_work(place.n_rows, rate.sweeps)));

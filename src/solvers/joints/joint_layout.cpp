@@ -53,7 +53,7 @@ void refuse_all_but_chains(const Communicator& comm, std::span<const JointPlace>
 /// Collective. Per joint: whether its mechanism is eliminated as a chain.
 std::vector<char> eliminated_as_chain(const ConstraintProblem& problem,
                                       std::span<const HeldJoint> held,
-                                      std::span<const JointPlace> places, const ChainRule& rule,
+                                      std::span<const JointPlace> places, bool in_order,
                                       int width) {
   // the short ways are for rigid bodies and at most six rows
   bool rigid = width <= narrow<int>(kJointRows);
@@ -63,7 +63,7 @@ std::vector<char> eliminated_as_chain(const ConstraintProblem& problem,
   const bool all_rigid = problem.comm.min(std::int64_t{rigid ? 1 : 0}) == 1;
   std::vector<char> as_chain(places.size());
   for (std::size_t i = 0; i < places.size(); ++i)
-    as_chain[i] = all_rigid && rule.holds(places[i], problem.comm.size());
+    as_chain[i] = in_order && all_rigid && places[i].is_simple_chain();
   return as_chain;
 }
 
@@ -279,7 +279,7 @@ JointLayout lay_out_joints(const ConstraintProblem& problem, std::span<const Hel
   if (settings.method == JointMethod::chain) refuse_all_but_chains(comm, places);
   layout.count = count_mechanisms(comm, places);
   const std::vector<char> as_chain =
-      eliminated_as_chain(problem, held, places, settings.chains(problem.ordered), layout.width);
+      eliminated_as_chain(problem, held, places, settings.chains_in_order(), layout.width);
   JointAssignment assignment =
       assign_joints(comm, edges, places, as_chain, JointPlace::kShortChain, problem.ordered);
   const std::vector<int> node =
