@@ -532,45 +532,43 @@ TEST(PartitionOfJoints, KeepsChainsTogetherWhereTheCurveCutsThem) {
   EXPECT_LE(quality.balance.all, 1.1);
 }
 
+/// Bodies dealt at random and split by a graph of at most `max_graph` vertices.
+struct SplitByCells {
+  Scene scene;
+  PartitionQuality quality = {};
+  std::vector<int> part = {};
+
+  SplitByCells(const Communicator& comm, const Whole& whole, std::int64_t max_graph)
+      : scene(share_of(comm, whole)) {
+    migrate_by(comm, scene, [](GlobalId id) { return pick(id, 6); });
+    ContactSearch search(comm, whole.model);
+    ContactSet set;
+    search.find(scene.bodies, scene.state, kStep, set);
+    BalanceSettings settings;
+    settings.max_graph = max_graph;
+    part = partition_bodies(comm, scene.bodies, scene.state, set, kParts, settings, quality);
+  }
+};
+
 TEST(PartitionOfJoints, CountsRowsBetweenCells) {
   const Communicator comm = Communicator::world();
   const Whole whole = parallel_chains(8, 100);
-  Scene scene = share_of(comm, whole);
-  migrate_by(comm, scene, [](GlobalId id) { return pick(id, 6); });
-  ContactSearch search(comm, whole.model);
-  ContactSet set;
-  search.find(scene.bodies, scene.state, kStep, set);
-  BalanceSettings settings;
-  settings.max_graph = 400;
 
-  PartitionQuality quality;
-  const auto part =
-      partition_bodies(comm, scene.bodies, scene.state, set, kParts, settings, quality);
+  const SplitByCells split(comm, whole, 400);
 
-  EXPECT_TRUE(quality.aggregated);
-  EXPECT_EQ(quality.vertices, 400);
-  EXPECT_GT(quality.edges, 0);
-  EXPECT_EQ(quality.edge_cut, rows_cut(comm, whole, scene, part));
-  EXPECT_LE(quality.balance.all, 1.2);
+  EXPECT_TRUE(split.quality.aggregated);
+  EXPECT_EQ(split.quality.vertices, 400);
+  EXPECT_GT(split.quality.edges, 0);
+  EXPECT_EQ(split.quality.edge_cut, rows_cut(comm, whole, split.scene, split.part));
+  EXPECT_LE(split.quality.balance.all, 1.2);
 }
 
 TEST(PartitionOfJoints, CellsFollowALongChainThatTheCurvePassesInRuns) {
-  const Communicator comm = Communicator::world();
-  const Whole whole = parallel_chains(1, 1000);
-  Scene scene = share_of(comm, whole);
-  migrate_by(comm, scene, [](GlobalId id) { return pick(id, 6); });
-  ContactSearch search(comm, whole.model);
-  ContactSet set;
-  search.find(scene.bodies, scene.state, kStep, set);
-  BalanceSettings settings;
-  settings.max_graph = 900;
+  const SplitByCells split(Communicator::world(), parallel_chains(1, 1000), 900);
 
-  PartitionQuality quality;
-  partition_bodies(comm, scene.bodies, scene.state, set, kParts, settings, quality);
-
-  EXPECT_TRUE(quality.aggregated);
+  EXPECT_TRUE(split.quality.aggregated);
   // a joint of three rows between each part and the next
-  EXPECT_EQ(quality.edge_cut, (kParts - 1) * 3);
+  EXPECT_EQ(split.quality.edge_cut, (kParts - 1) * 3);
 }
 
 TEST(PartitionOfJoints, PlanCountsJointsTheirGhostsAndTheirMemory) {
