@@ -34,8 +34,8 @@ int face_towards(const Convex& body, const Vec3& direction);
 /// Keeps of the points from `first` on with one normal the deepest (`flat`, of faces flat on each
 /// other: half as deep and deeper count as equal, within 0.2 % of `size`) and up to three others
 /// with which it spans as large an area as any; of points in a line the ends. Of equal choices that
-/// of the lowest part and feature. Where `flat`, also those that touch and span more, eight at
-/// most; four if `of_surface`, whose triangles cut corners off.
+/// of the lowest part and feature. Where `flat`, also the others that span more, those that touch
+/// first, eight at most; four if `of_surface`, whose triangles cut corners off.
 void keep_few(std::vector<ContactPoint>& points, std::size_t first, double size, bool flat,
               bool of_surface);
 
