@@ -36,7 +36,7 @@ struct BalanceSettings {
   /// Which mechanisms one rank eliminates whole, as solver.joints says: those of fewer joints (0:
   /// joints are not eliminated), but for chains that go along their order. Set by the program, not
   /// by a case.
-  std::int64_t whole_below = 5000;
+  std::int64_t whole_below = 1000;
   bool chains_in_order = true;
 };
 /// The keys, with ranges and help.

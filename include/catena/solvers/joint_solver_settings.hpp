@@ -19,7 +19,7 @@ struct JointSolverSettings {
   JointMethod method = JointMethod::automatic;
   ChainGrouping grouping = ChainGrouping::automatic;
   int cholesky_limit = 1000;  ///< blocks at which odd/even elimination ends in Cholesky
-  int cut_from = 5000;  ///< joints from which mechanisms that are no chains are cut over ranks
+  int cut_from = 1000;  ///< joints from which mechanisms that are no chains are cut over ranks
 
   /// Whether simple chains are eliminated along their order, in pieces that follow each other from
   /// rank to rank, and not as trees.
