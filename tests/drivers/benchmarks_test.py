@@ -287,7 +287,7 @@ class Options:
 written = []
 contacts_to_tolerance.settled = lambda *words: failing(*words, "settled")
 contacts_to_tolerance.cold_and_warm = contacts_to_tolerance.go_on = failing
-missing = contacts_to_tolerance.take_all(Options, [scene], 3, None, None, lambda missing: written.append(dict(missing)))
+missing = contacts_to_tolerance.take_all(Options, [scene], None, None, lambda missing: written.append(dict(missing)))
 assert missing == {"boxes, 27, ccp": "no rest", "hulls, 27, coulomb": "no rest", "hulls, 27, ccp": "not run",
                    **{"hulls, 27, 3 steps at %g" % t: "not run" for t in (1e-2, 1e-4, 1e-6, 1e-8)}}, missing
 assert len(written) == 12 and written[-1] == missing, written
