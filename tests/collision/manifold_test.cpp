@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numbers>
 #include <set>
 #include <string>
 #include <tuple>
@@ -295,6 +296,38 @@ TEST(Manifolds, AnEdgeInAFaceDoesNotBecomeAPointBetweenEdges) {
   EXPECT_EQ(keys[0], keys[1]);
   EXPECT_EQ(keys[0].size(), 3u);
   EXPECT_LT((normal[0] - normal[1]).norm(), 1e-4);
+}
+
+/// Faces of many corners, each on the other: points stand on all sides of what they have in common.
+TEST(Manifolds, FacesOfManyCornersAreHeldOnAllSides) {
+  Geometries all;
+  const auto disk = [&](int corners) {
+    std::vector<Vec3> points;
+    for (int k = 0; k < corners; ++k) {
+      const double angle = 2.0 * std::numbers::pi * k / corners;
+      for (const double z : {-0.05, 0.05})
+        points.emplace_back(0.5 * std::cos(angle), 0.5 * std::sin(angle), z);
+    }
+    return all.hull(points);
+  };
+  const Shape floor = all.box_hull({2.0, 2.0, 0.05}), many = disk(200), most = disk(511);
+  const Pose below{Vec3::Zero(), Quat::Identity()};
+  const double turn = 0.3;  // about z
+  const Pose above{Vec3(0.0, 0.0, 0.0999),
+                   Quat(std::cos(0.5 * turn), 0.0, 0.0, std::sin(0.5 * turn))};
+  for (const auto& [lower, upper] : {std::pair(floor, many), std::pair(many, floor),
+                                     std::pair(floor, most), std::pair(many, most)}) {
+    const auto points = all.collide(lower, below, upper, above, 1e-3);
+    // any half of the disk has a point that carries its weight
+    for (int k = 0; k < 16; ++k) {
+      const double angle = std::numbers::pi * k / 8.0;
+      double reach = -1.0;
+      for (const ContactPoint& c : points)
+        reach = std::max(reach, std::cos(angle) * c.point.x() + std::sin(angle) * c.point.y());
+      EXPECT_GT(reach, 0.5 * std::cos(std::numbers::pi / 6.0)) << "towards " << angle;
+      EXPECT_LT(reach, 0.5001);
+    }
+  }
 }
 
 TEST(Manifolds, OfWhatRestsWithSmallOverlapsTellTheTrueGaps) {

@@ -10,6 +10,9 @@
 
 namespace catena {
 
+/// Corners of a hull's face at most: contacts are named by them.
+inline constexpr int kMostFaceCorners = 511;
+
 /// Corners, faces and planes of a convex hull, as Geometry holds them: face k has the corners
 /// face_corners[face_begin[k] .. face_begin[k + 1]), counter-clockwise seen from outside, and
 /// lies in the plane face_normals[k] . x = face_offsets[k] (no corner is above it).
@@ -27,7 +30,8 @@ struct HullFaces {
 /// btConvexHullComputer rounds all coordinates to 1e-4 of the size: too coarse here.)
 ///
 /// Corners keep the order of `points`; equal input gives equal output. Throws Error(bad_input) for
-/// fewer than 4 points, numbers that are not finite, or points within 1e-9 of the size of a plane.
+/// fewer than 4 points, numbers that are not finite, points within 1e-9 of the size of a plane, or
+/// a face with more than kMostFaceCorners corners.
 HullFaces build_hull(std::span<const Vec3> points);
 
 /// Volume of that hull, m^3, several times faster than with its faces; nothing where build_hull

@@ -6,6 +6,7 @@
 #include <limits>
 #include <numbers>
 
+#include "catena/collision/hull_builder.hpp"
 #include "collision/convex/box_box.hpp"
 
 namespace catena {
@@ -49,6 +50,7 @@ struct Corner {
   std::int32_t before, after, name;
 };
 constexpr std::int32_t kSideOfReference = 1 << 9;
+static_assert(kMostFaceCorners < kSideOfReference);
 
 std::int32_t name_of(std::int32_t side, std::int32_t other) {
   return std::min(side, other) * 1024 + std::max(side, other);
@@ -75,7 +77,7 @@ class Outline {
   }
 
  private:
-  static constexpr int kMost = 128;
+  static constexpr int kMost = 2 * kMostFaceCorners;  // what two convex faces have in common
   std::array<Corner, kMost> at_;
   int n_ = 0;
 };

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <stdexcept>
 #include <tuple>
+#include <utility>
 
 #include "catena/base/error.hpp"
 #include "catena/comm/typed_exchange.hpp"
@@ -397,9 +398,14 @@ void read_contacts(const hdf5::File& file, const std::string& root, ConstraintPr
   }
 }
 
-/// Of a file that does not say which subdomain a body belongs to: that of its first block.
+/// Of a file that does not say which subdomain a body belongs to: that of its first block. Checks
+/// before whether blocks and bodies hold together.
 void give_to_first_block(ConstraintProblem& problem) {
-  if (problem.block_subdomain.empty()) return;
+  std::vector<Index> of_blocks = std::exchange(problem.block_subdomain, {});
+  check_problem(problem);
+  problem.block_subdomain = std::move(of_blocks);
+  if (problem.block_subdomain.empty() || std::ssize(problem.block_subdomain) != problem.n_blocks())
+    return;
   problem.body_subdomain.assign(problem.bodies.n_owned, problem.block_subdomain.front());
   for (Index k = problem.n_blocks(); k-- > 0;)
     for_each_body_index(problem, k, [&](Index b) {
@@ -415,10 +421,6 @@ void read_step(const hdf5::File& file, ConstraintProblem& problem) {
     problem.blocks.key.push_back(key_from(std::span(key).subspan(k, 4)));
   read_contacts(file, root, problem);
   problem.bodies.n_owned = static_cast<Index>(file.attribute_number(root, "owned_bodies"));
-  if (file.exists(root + kBodySubdomain))
-    read_list(file, root + kBodySubdomain, problem.body_subdomain);
-  else
-    give_to_first_block(problem);
   problem.joint_misfit = file.attribute_number(root, "joint_misfit");
   problem.ordered = file.attribute_number(root, "ordered") != 0.0;
   if (file.exists(root + "/shift")) {
@@ -427,6 +429,10 @@ void read_step(const hdf5::File& file, ConstraintProblem& problem) {
     problem.lagged = true;
     problem.law = ContactLaw::ccp;
   }
+  if (file.exists(root + kBodySubdomain))
+    read_list(file, root + kBodySubdomain, problem.body_subdomain);
+  else
+    give_to_first_block(problem);
   check_problem(problem);
 }
 

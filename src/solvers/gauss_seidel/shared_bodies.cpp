@@ -31,9 +31,7 @@ void find_bodies(const ConstraintProblem& problem, SubdomainMap& map) {
   map.touched.resize(map.blocks.size());
   map.crossing.resize(map.blocks.size());
   for (std::size_t i = 0; i < map.blocks.size(); ++i) {
-    const auto is_foreign = [&](Index b) {
-      return !problem.bodies.is_prescribed(b) && subdomain_of(problem, b) != map.number[i];
-    };
+    const auto is_foreign = [&](Index b) { return !belongs_to(problem, b, map.number[i]); };
     find_touched_bodies(problem, map.blocks[i], map.is_touched, map.touched[i]);
     map.crossing[i].clear();
     if (std::ranges::none_of(map.touched[i], is_foreign)) continue;
@@ -61,6 +59,10 @@ Index subdomain_of(const ConstraintProblem& problem, Index body) {
   if (body >= problem.bodies.n_owned) return kNoIndex;
   return problem.body_subdomain.empty() ? to_index(problem.comm.rank())
                                         : problem.body_subdomain[body];
+}
+
+bool belongs_to(const ConstraintProblem& problem, Index body, Index subdomain) {
+  return problem.bodies.is_prescribed(body) || subdomain_of(problem, body) == subdomain;
 }
 
 void SubdomainMap::rest() {

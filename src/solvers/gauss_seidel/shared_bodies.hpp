@@ -26,6 +26,9 @@ struct SubdomainMap {
 };
 /// The subdomain that a body belongs to; kNoIndex of a ghost, whose subdomain lies elsewhere.
 Index subdomain_of(const ConstraintProblem& problem, Index body);
+/// Whether blocks of the subdomain that touch the body do not cross a border there: it is the
+/// subdomain's own, or prescribed.
+bool belongs_to(const ConstraintProblem& problem, Index body, Index subdomain);
 /// Writes `map`. Bilateral blocks are left out where joints are solved on their own, and what
 /// `drives` solves.
 void map_subdomains(const ConstraintProblem& problem, bool with_joints, const JointDrives* drives,

@@ -170,11 +170,9 @@ class SubdomainEngine final : public HybridEngine {
     make_room(roles_, problem_->bodies.size());
     roles_.resize(problem_->bodies.size());
     for (const Index b : map_.touched[i]) {
-      const bool own =
-          problem_->bodies.is_prescribed(b) || subdomain_of(*problem_, b) == map_.number[i];
-      roles_[b] = !own                       ? BodyRole::foreign
-                  : shared_.shared()[b] != 0 ? BodyRole::kept
-                                             : BodyRole::own;
+      roles_[b] = !belongs_to(*problem_, b, map_.number[i]) ? BodyRole::foreign
+                  : shared_.shared()[b] != 0                ? BodyRole::kept
+                                                            : BodyRole::own;
     }
   }
 

@@ -44,10 +44,10 @@ class SweepEngine {
   virtual std::string remark() const { return {}; }
 };
 
-/// The hybrid over subdomains: each sweeps its own blocks by Gauss-Seidel on copies of shared
-/// bodies with n_b M^-1; then their changes are added with the true mass (SharedBodies). Interior
-/// blocks are swept while the messages travel. Kept over problems: what it packs is written into
-/// the memory of the last one.
+/// The hybrid over subdomains: each sweeps its blocks across borders by Gauss-Seidel on copies of
+/// shared bodies with n_b M^-1; their changes are added with the true mass (SharedBodies), and all
+/// others are swept with true masses. Interior blocks are swept while the messages travel. Kept
+/// over problems: what it packs is written into the memory of the last one.
 class HybridEngine : public SweepEngine {
  public:
   /// Collective. Packs a problem, which must outlive its sweeps; comes before anything else.

@@ -14,8 +14,8 @@
 namespace catena {
 
 /// One cache line of velocities. A rigid body takes one line: velocity (v, omega), 1/m
-/// and, for contacts that see it as a sphere, 1/I; both scaled by the body's
-/// multiplicity. A body with another number of velocities takes as many lines as hold
+/// and, for contacts that see it as a sphere, 1/I; while contacts across borders are swept both
+/// scaled by the body's multiplicity. A body with another number of velocities takes as many lines as hold
 /// them. Prescribed bodies have 1/m = 1/I = 0.
 struct alignas(64) BodyLine {
   double x[8];
@@ -71,7 +71,7 @@ struct alignas(64) ExplicitContactBatch {
 ///   full      rows of six
 enum class MassForm : std::uint8_t { diagonal, rigid, full };
 
-/// M^-1 of bodies of six velocities, scaled by their multiplicity: in line l of the body, of full
+/// M^-1 of bodies of six velocities, scaled as in BodyLine: in line l of the body, of full
 /// ones row j in line j stride + l.
 struct InverseMassLines {
   const BodyLine* line = nullptr;
