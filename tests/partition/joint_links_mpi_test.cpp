@@ -645,9 +645,25 @@ TEST(PartitionOfJoints, FactorsOfNetsAndTreesTakeWhatWasMeasured) {
   place.kind = MechanismKind::looped;
   place.n_rows = place.n_joints = 2 * 300 * 299;
   EXPECT_NEAR(partition::factor_memory(place), 450.0, 120.0);
-  // a gear between three bodies, a mechanism of its own, has a front of its row
+  // a joint that closes a loop through the world has a front of its row
   place.n_rows = place.n_joints = 1;
+  place.n_bodies = 0;
   EXPECT_EQ(partition::factor_memory(place), 8.0 * 4.0);
+}
+
+TEST(PartitionOfJoints, FactorsOfRingsTakeWhatAPathDoes) {
+  JointPlace place;
+  place.kind = MechanismKind::ring;
+  place.n_joints = place.n_bodies = 30000;
+  place.n_rows = 3 * place.n_joints;
+  // of a joint G at both bodies, X, Z and L; of a body W and velocities
+  const double path = 8.0 * (4 * 3 * 6 + 3 * 3 + 36 + 6);
+  EXPECT_EQ(partition::factor_memory(place), path);
+  // a hundred loops leave at most 300 joints to fronts, a hundredth
+  place.kind = MechanismKind::looped;
+  place.n_bodies -= 100;
+  const double front = 8.0 * 4 * 9 * std::log2(301.0);
+  EXPECT_NEAR(partition::factor_memory(place), 0.99 * path + 0.01 * front, 1e-9 * path);
 }
 
 }  // namespace

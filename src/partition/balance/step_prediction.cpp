@@ -13,17 +13,13 @@ namespace {
 /// In how many operations of a step all ranks wait for each other, and eliminations of a step.
 constexpr double kReductions = 26.0, kSolves = 2.0;
 
-/// Part of a mechanism's joints that paths and branches leave to fronts: where every body has three
-/// joints or more, a graph of L loops has 3 (L - 1) edges at most.
-double share_of_fronts(double joints, double loops) { return std::min(1.0, 3.0 * loops / joints); }
-
 void add_parts(const CutPlan& cut, std::span<KindRows> ranks) {
   const auto joints = static_cast<double>(cut.joints), loops = static_cast<double>(cut.loops);
   const auto all_rows = static_cast<double>(cut.rows_of_all());
   const double rows_of_joint = all_rows / joints;
   // an anchor may have more rows than the joints of its mechanism
   const bool several = rows_of_joint > 1.5;
-  const double fronts = share_of_fronts(joints, loops);
+  const double fronts = partition::share_of_fronts(joints, loops);
   for (int node = 1; node < std::ssize(cut.rows); ++node) {
     KindRows& rank = ranks[cut.dealt.rank_of(node)];
     const auto rows = static_cast<double>(cut.rows[node]);
@@ -101,8 +97,8 @@ std::vector<KindRows> count_rows(const Communicator& comm, const Bodies& bodies,
   };
   // rows of what is no chain, by fronts or not
   const auto in_fronts = [&](const JointEdge& e, const JointPlace& p) {
-    const double share = share_of_fronts(static_cast<double>(p.n_joints),
-                                         static_cast<double>(partition::n_loops(p)));
+    const double share = partition::share_of_fronts(static_cast<double>(p.n_joints),
+                                                    static_cast<double>(partition::n_loops(p)));
     return is_chain(p) ? 0.0 : share * e.rows;
   };
   const auto along_paths = [&](const JointEdge& e, const JointPlace& p) {

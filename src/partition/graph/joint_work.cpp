@@ -56,19 +56,23 @@ std::vector<JointEdge> eliminated_edges(const Bodies& bodies, const ContactSet& 
   return edges;
 }
 
+std::int64_t n_loops(const JointPlace& place) {
+  const bool tree = place.kind == MechanismKind::chain || place.kind == MechanismKind::tree;
+  return tree ? 0 : std::max<std::int64_t>(0, place.n_joints - place.n_bodies);
+}
+
+double share_of_fronts(double joints, double loops) { return std::min(1.0, 3.0 * loops / joints); }
+
 double factor_memory(const JointPlace& place) {
   constexpr double kReal = sizeof(double);
   const auto joints = static_cast<double>(place.n_joints);
   const double rows = static_cast<double>(place.n_rows) / joints;
-  // G at both bodies, X and L; W and velocities of a body
-  if (place.kind == MechanismKind::chain || place.kind == MechanismKind::tree)
-    return kReal * (rows * (18.0 + rows) + 36.0 + 6.0);
-  return kReal * 4.0 * rows * rows * std::log2(joints + 1.0);
-}
-
-std::int64_t n_loops(const JointPlace& place) {
   const bool tree = place.kind == MechanismKind::chain || place.kind == MechanismKind::tree;
-  return tree ? 0 : std::max<std::int64_t>(0, place.n_joints - place.n_bodies);
+  // G at both bodies, X and L, on a path Z besides; W and velocities of a body
+  const double along = rows * ((tree ? 18.0 : 24.0) + rows) + 36.0 + 6.0;
+  const double fronts = share_of_fronts(joints, static_cast<double>(n_loops(place)));
+  const double in_front = 4.0 * rows * rows * std::log2(fronts * joints + 1.0);
+  return kReal * ((1.0 - fronts) * along + fronts * in_front);
 }
 
 JointWork::JointWork(const Communicator& comm, const Bodies& bodies, const ContactSet& set,

@@ -19,17 +19,21 @@ std::vector<JointEdge> joint_edges(const Bodies& bodies, const ContactSet& set);
 /// length.
 std::vector<JointEdge> eliminated_edges(const Bodies& bodies, const ContactSet& set);
 
-/// Bytes of the factor of a joint at `place`, a share of its mechanism's, where that is not
-/// eliminated as a simple chain (whose factors rank_memory counts). A tree's are those of its
-/// kernels, and a chain's the same. Of a mechanism with loops the fronts are taken for those of a
-/// net of as many joints, two a knot: 8 N log2 N numbers for N knots and joints of a row
-/// (docs/theory.md, "Nets and machines"), with one added under the logarithm for a single joint;
-/// blocks of joints in space have more.
-double factor_memory(const JointPlace& place);
-
 /// Closed loops of a mechanism, those through the world among them; of one that hangs on nothing
 /// one fewer, so that a ring, which is a path between two joints, has none.
 std::int64_t n_loops(const JointPlace& place);
+
+/// Part of a mechanism's joints that paths and branches leave to fronts: where every body has three
+/// joints or more, a graph of L loops has 3 (L - 1) edges at most.
+double share_of_fronts(double joints, double loops);
+
+/// Bytes of the factor of a joint at `place`, a share of its mechanism's, where that is not
+/// eliminated as a simple chain (whose factors rank_memory counts). A tree's are those of its
+/// kernels, and a chain's the same; a path's, as a ring is one, carry the path's first body along.
+/// Joints in fronts are taken for those of a net of as many joints, two a knot: 8 N log2 N numbers
+/// for N knots and joints of a row (docs/theory.md, "Nets and machines"), with one added under the
+/// logarithm for a single joint; blocks of joints in space have more.
+double factor_memory(const JointPlace& place);
 
 /// The counted work on this rank's joints.
 class JointWork {
