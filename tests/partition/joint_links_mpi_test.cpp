@@ -666,5 +666,54 @@ TEST(PartitionOfJoints, FactorsOfRingsTakeWhatAPathDoes) {
   EXPECT_NEAR(partition::factor_memory(place), 0.99 * path + 0.01 * front, 1e-9 * path);
 }
 
+/// A chain of the bodies `first` .. `first + n - 1`, or a ring. Every third joint points back, so
+/// that owners of some bodies hold both of their joints, and of others none.
+void add_line(Whole& whole, GlobalId first, GlobalId n, bool closed) {
+  for (GlobalId i = 0; i < n; ++i)
+    whole.add(body(first + i, std::cos(0.3 * static_cast<double>(i)), static_cast<double>(first)));
+  for (GlobalId i = 0; i + (closed ? 0 : 1) < n; ++i) {
+    const GlobalId a = first + i, b = first + (i + 1) % n;
+    if (i % 3 != 1)
+      whole.join(a, b);
+    else
+      whole.join(b, a);
+  }
+}
+
+TEST(PartitionOfJoints, PlacesInAChainAreTheSameWhoeverHoldsItsJoints) {
+  const Communicator comm = Communicator::world();
+  constexpr GlobalId kLong = 600, kRing = 1000;
+  Whole whole;
+  add_line(whole, 0, kLong, false);
+  add_line(whole, kRing, kLong, true);
+  whole.add(body(kFree, 0.0, 0.0));
+
+  for (int round = 10; round < 13; ++round) {
+    Scene scene = share_of(comm, whole);
+    migrate_by(comm, scene, [&](GlobalId id) { return pick(id, round); });
+    ContactSearch search(comm, whole.model);
+    ContactSet set;
+    search.find(scene.bodies, scene.state, kStep, set);
+    const partition::JointWork joints(comm, scene.bodies, set, {});
+    std::vector<partition::CurvePlace> places(scene.bodies.constants.size(), {1, 2});
+    joints.follow_chains(comm, set, places);
+
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const GlobalId id = scene.bodies.constants[i].id;
+      if (id == kFree) {
+        EXPECT_EQ(places[i], (partition::CurvePlace{1, 2}));
+        continue;
+      }
+      const bool in_ring = id >= kRing;
+      // behind all places along the curve, which have 63 bits; by the mechanism's smallest key
+      const GlobalId component = in_ring ? kLong - 1 : 0;
+      EXPECT_EQ(places[i].key, (std::uint64_t{1} << 63U) + static_cast<std::uint64_t>(component));
+      // the ring's joint with the smallest key begins it, and its first body closes it
+      const GlobalId at = in_ring ? (id == kRing ? kLong : id - kRing) : id;
+      EXPECT_EQ(places[i].id, static_cast<std::uint64_t>(at)) << id;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace catena

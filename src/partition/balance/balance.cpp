@@ -187,7 +187,7 @@ std::vector<int> partition_bodies(const Communicator& comm, const Bodies& bodies
   CellParts split;
   if (n_parts > 1 && any_edges && n_cells >= least * n_parts) {
     std::vector<CurvePlace> order = places;
-    if (aggregated) joints.follow_chains(contacts, order);
+    if (aggregated) joints.follow_chains(comm, contacts, order);
     split = split_graph(comm, bodies, contacts, dynamic, order, n_dynamic, n_cells, n_parts,
                         joints.largest_whole());
   }

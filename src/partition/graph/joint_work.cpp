@@ -101,20 +101,34 @@ JointWork::JointWork(const Communicator& comm, const Bodies& bodies, const Conta
   largest_whole_ = comm.max(largest_whole_);
 }
 
-void JointWork::follow_chains(const ContactSet& set, std::span<CurvePlace> places) const {
+void JointWork::follow_chains(const Communicator& comm, const ContactSet& set,
+                              std::span<CurvePlace> places) const {
   constexpr std::uint64_t kBehindCurve = std::uint64_t{1} << 63U;
+  // a ring's last joint and its first have the body between them in two places: the later counts
+  const auto stand = [](CurvePlace& at, const CurvePlace& place) { at = std::max(at, place); };
+  std::vector<CurvePlace> in_line(set.bodies.size());
   for (std::size_t j = 0; j < joints_.size(); ++j) {
     const Joint& joint = joints_[j];
     if (joint.in_line < 0) continue;
     const auto body = dynamic_bodies(set, j);
     for (int k = 0; k < 2; ++k) {
-      if (body[k] == kNoIndex || body[k] >= set.bodies.n_owned) continue;
+      if (body[k] == kNoIndex) continue;
       // body i + 1 stands between joints i and i + 1
       const bool behind = joint.previous_body < 0 ? joint.next_body == k : joint.previous_body != k;
-      places[body[k]] = {kBehindCurve | static_cast<std::uint64_t>(joint.mechanism),
-                         static_cast<std::uint64_t>(joint.in_line + (behind ? 1 : 0))};
+      stand(in_line[body[k]], {kBehindCurve | static_cast<std::uint64_t>(joint.mechanism),
+                               static_cast<std::uint64_t>(joint.in_line + (behind ? 1 : 0))});
     }
   }
+  // other ranks may hold all joints of a body
+  RankLists<CurvePlace> told(comm.size());
+  for (const HaloPlan::Neighbour& neighbour : set.ghosts.neighbours)
+    for (const Index ghost : neighbour.receive) told[neighbour.rank].push_back(in_line[ghost]);
+  told = all_to_all(comm, std::move(told));
+  for (const HaloPlan::Neighbour& neighbour : set.ghosts.neighbours)
+    for (std::size_t i = 0; i < neighbour.send.size(); ++i)
+      stand(in_line[neighbour.send[i]], told[neighbour.rank][i]);
+  for (std::size_t i = 0; i < places.size(); ++i)
+    if (in_line[i] != CurvePlace{}) places[i] = in_line[i];
 }
 
 void JointWork::add_to(const Communicator& comm, std::span<const int> part,

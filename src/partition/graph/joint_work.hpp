@@ -45,10 +45,11 @@ class JointWork {
   /// Work on the largest mechanism that is whole, the same on every rank; 0: there is none.
   std::int64_t largest_whole() const { return largest_whole_; }
 
-  /// Local. Puts the owned bodies of long chains and rings behind all others, in the order of
+  /// Collective. Puts the owned bodies of long chains and rings behind all others, in the order of
   /// these: `places`, one for each owned body, are those along the curve, which may pass through a
-  /// chain in several runs.
-  void follow_chains(const ContactSet& set, std::span<CurvePlace> places) const;
+  /// chain in several runs. Where a body stands in its chain does not depend on who holds joints.
+  void follow_chains(const Communicator& comm, const ContactSet& set,
+                     std::span<CurvePlace> places) const;
 
   /// Collective. Adds the joints' work to that of parts, `part` being that of each owned body: of a
   /// whole mechanism all of it to the part with most of its joints, the lowest of equals; of other
