@@ -399,19 +399,31 @@ double SemiImplicitStepper::advance(const BodyConstants& body, const State& stat
 void SemiImplicitStepper::advance_poses(const Bodies& bodies, State& state) {
   const ScopedTimer timer(report_.times[StepStage::advance_poses]);
   const double t_new = static_cast<double>(state.step + 1) * settings_.step;
+  const bool periodic = model_.periodic.any();
+  std::vector<PutBack> returned;
   BodyTurner turner(settings_.step, model_.planar);
-  for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
-    audit_[EnergyTerm::external_work] +=
-        advance(bodies.constants[i], state, i, t_new, state.body[i], turner);
-  }
+  const auto move = [&](const BodyConstants& body, std::size_t i, BodyMotionState& s) {
+    const Vec3 before = s.pose.p;
+    const double work = advance(body, state, i, t_new, s, turner);
+    if (!periodic) return work;
+    const Vec3 by = box_.nearest_shift(s.pose.p - before);
+    if (!by.isZero(0.0)) returned.push_back({body.id, by});
+    return work;
+  };
+  for (std::size_t i = 0; i < bodies.constants.size(); ++i)
+    audit_[EnergyTerm::external_work] += move(bodies.constants[i], i, state.body[i]);
   turner.finish();
-  if (!bodies.joints.empty()) {
-    // the other bodies of this rank's joints move as their owners move them
+  if (!bodies.joints.empty() || periodic) {
+    // the other bodies of this rank's joints and contacts move as their owners move them
     LocalBodies& local = contact_set_.bodies;
     for (std::size_t i = bodies.constants.size(); i < local.constants.size(); ++i)
-      advance(local.constants[i], state, i, t_new, local.state.other(i), turner);
+      move(local.constants[i], i, local.state.other(i));
     turner.finish();
-    joints_.update_angles(bodies, contact_set_, state);
+  }
+  if (!bodies.joints.empty()) joints_.update_angles(bodies, contact_set_, state);
+  if (periodic) {
+    std::ranges::sort(returned, {}, &PutBack::body);
+    contacts_.follow_images(box_, returned, state);
   }
   ++state.step;
   state.time = static_cast<double>(state.step) * settings_.step;

@@ -1,6 +1,7 @@
 #include "catena/stepper/step_contacts.hpp"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <tuple>
 
@@ -12,18 +13,24 @@
 #include "catena/constraints/fetch_bodies.hpp"
 #include "catena/solvers/gauss_seidel.hpp"
 #include "catena/stepper/time_stepper.hpp"
+#include "search/periodic_images.hpp"
 #include "stepper/contact_solution.hpp"
 
 namespace catena {
 
 namespace {
 
-/// A contact's identity but for the periodic image, which changes where a body is wrapped; in the
-/// same order.
-ContactKey without_image(ContactKey key) {
-  key.part /= kImages;
-  return key;
+/// Code of the image of `box` that is displaced by `shift` but for round-off; -1 if none is.
+int image_at(const PeriodicBox& box, const Vec3& shift) {
+  double shortest = kInfinity;
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    if (box.active[axis]) shortest = std::min(shortest, box.length(axis));
+  for (int code = 0; code < kImages; ++code)
+    if (box.has_image(code) && (box.shift(code) - shift).norm() < 0.5 * shortest) return code;
+  return -1;
 }
+
+bool same_bodies(const ContactKey& x, const ContactKey& y) { return x.a == y.a && x.b == y.b; }
 
 /// First row of a contact; the general blocks begin with those of contacts.
 Index first_row(const KeptContact& kept, const ConstraintProblem& problem) {
@@ -69,22 +76,23 @@ void StepContacts::clear() {
   overlaps_.sum = Sum(model_.deterministic);
 }
 
-/// Numbers the points of each pair's manifold.
+/// Numbers the points of each manifold: those of a pair in one image.
 void StepContacts::count_points() {
   for (std::size_t k = 0; k < contacts_.size();) {
     std::size_t end = k + 1;
     const ContactKey& key = contacts_[k].key;
-    while (end < contacts_.size() && contacts_[end].key.a == key.a && contacts_[end].key.b == key.b)
-      ++end;
-    for (const std::size_t first = k; k < end; ++k) contacts_[k].points = to_index(end - first);
+    std::array<Index, kImages> points{};
+    ++points[image_of(key)];
+    for (; end < contacts_.size() && same_bodies(contacts_[end].key, key); ++end)
+      ++points[image_of(contacts_[end].key)];
+    for (; k < end; ++k) contacts_[k].points = points[image_of(contacts_[k].key)];
   }
 }
 
 /// Finds what the last step kept of each contact. Points of a pair that are new take over what
-/// those that are gone leave, one from one in the order of keys: a stretch then goes on where a
-/// face's corner changes its number, and the pair stores no more than before.
+/// those in the same image that are gone leave, one from one in the order of keys: a stretch then
+/// goes on where a face's corner changes its number, and the pair stores no more than before.
 void StepContacts::match(const State& state) {
-  const auto pair_of = [](const ContactKey& key) { return std::pair(key.a, key.b); };
   const auto find = [&](const auto& list, auto KeptContact::*place) {
     std::size_t k = 0, j = 0;
     while (k < contacts_.size() && j < list.size()) {
@@ -92,36 +100,72 @@ void StepContacts::match(const State& state) {
         contacts_[k++].*place = to_index(j++);
         continue;
       }
-      const auto pair = pair_of(contacts_[k].key);
-      if (pair_of(list[j].key) != pair) {
-        pair_of(list[j].key) < pair ? ++j : ++k;
+      const ContactKey pair = contacts_[k].key;
+      if (!same_bodies(list[j].key, pair)) {
+        list[j].key < pair ? ++j : ++k;
         continue;
       }
       lost_.clear();
       found_.clear();
-      const auto more_old = [&] { return j < list.size() && pair_of(list[j].key) == pair; };
+      const auto more_old = [&] { return j < list.size() && same_bodies(list[j].key, pair); };
       const auto more_new = [&] {
-        return k < contacts_.size() && pair_of(contacts_[k].key) == pair;
+        return k < contacts_.size() && same_bodies(contacts_[k].key, pair);
       };
       while (more_old() || more_new()) {
-        const bool old_next = more_old() && (!more_new() || without_image(list[j].key) <=
-                                                                without_image(contacts_[k].key));
-        if (old_next && more_new() &&
-            without_image(list[j].key) == without_image(contacts_[k].key)) {
+        if (more_old() && more_new() && list[j].key == contacts_[k].key)
           contacts_[k++].*place = to_index(j++);
-        } else if (old_next) {
+        else if (more_old() && (!more_new() || list[j].key < contacts_[k].key))
           lost_.push_back(to_index(j++));
-        } else {
+        else
           found_.push_back(to_index(k++));
-        }
       }
       if (stretches_.rigid()) continue;
-      for (std::size_t i = 0; i < std::min(lost_.size(), found_.size()); ++i)
-        contacts_[found_[i]].*place = lost_[i];
+      for (const Index i : found_) {
+        const auto left = std::ranges::find(lost_, image_of(contacts_[i].key),
+                                            [&](Index l) { return image_of(list[l].key); });
+        if (left == lost_.end()) continue;
+        contacts_[i].*place = *left;
+        lost_.erase(left);
+      }
     }
   };
   find(state.impulses, &KeptContact::old);
   find(state.couples, &KeptContact::old_couple);
+}
+
+void StepContacts::follow_images(const PeriodicBox& after, std::span<const PutBack> put_back,
+                                 State& state) const {
+  const auto way_of = [&](GlobalId body) -> Vec3 {
+    const auto at = std::ranges::lower_bound(put_back, body, {}, &PutBack::body);
+    return at != put_back.end() && at->body == body ? at->by : Vec3::Zero();
+  };
+  const auto has_images = [&](GlobalId body) {
+    return std::ranges::none_of(model_.unbounded,
+                                [&](const BodyRecord& b) { return b.constants.id == body; });
+  };
+  const auto follow = [&](auto& list) {
+    bool changed = false;
+    for (auto& item : list) {
+      ContactKey& key = item.key;
+      const int image = image_of(key);
+      const Vec3 way = way_of(key.a) - way_of(key.b);
+      // an offset that has gone half a period is counted from the next image
+      if (way.isZero(0.0) && (image == kNoImage || !after.slanted())) continue;
+      if (!has_images(key.a) || !has_images(key.b)) continue;
+      const int now = image_at(after, box_.shift(image) + step_ * box_.velocity(image) + way);
+      if (now == image) continue;
+      changed = true;
+      if (now < 0)
+        key.a = kNoBody;  // too far to touch
+      else
+        key.part = search::part_in_image(key.part / kImages, now);
+    }
+    if (!changed) return;
+    std::erase_if(list, [](const auto& item) { return item.key.a == kNoBody; });
+    std::ranges::sort(list, {}, [](const auto& item) { return item.key; });
+  };
+  follow(state.impulses);
+  follow(state.couples);
 }
 
 /// `contact` is contacts_[k].

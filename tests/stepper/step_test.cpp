@@ -55,28 +55,6 @@ TEST(PeriodicStep, AFallThroughTheSidesIsInTheAudit) {
   EXPECT_NEAR(r.energy_residual, -0.5 * kGravity * kGravity * kStep * 2.0, 1e-10);
 }
 
-TEST(PeriodicStep, ImpulsesOfAContactAreKnownAgainInAnotherImage) {
-  // two balls side by side drift through the side
-  Model model = periodic_model();
-  std::vector<BodyRecord> scene = {ball(0, 0.2, {1.9, 0, 0}, {1, 0, 0}),
-                                   ball(1, 0.2, {1.5, 0, 0}, {1, 0, 0})};
-  HandRun run(Communicator::self(), model, scene);
-  run.steps(10);
-  const ContactKey before = run.stepper().contact(0).key;
-  ASSERT_EQ(image_of(before), kNoImage);
-  while (run.body(0).pose.p.x() > 1.0) run.steps(1);
-
-  run.state.impulses = {{before, Vec3(-3.0, 0.5, 0.25)}};
-  SemiImplicitStepper other(Communicator::self(), model, {StepperKind::spook, kStep, true},
-                            make_gauss_seidel({}));
-  other.find_contacts(run.bodies, run.state);
-  other.assemble_problem(run.bodies, run.state);
-
-  ASSERT_EQ(other.n_contacts(), 1U);
-  EXPECT_NE(image_of(other.contact(0).key), kNoImage);
-  EXPECT_NEAR((other.contact(0).impulse - Vec3(-3.0, 0.5, 0.25)).norm(), 0.0, 1e-14);
-}
-
 TEST(PlanarStep, NothingLeavesThePlaneInTenThousandSteps) {
   Model model = model_of({.name = "m", .friction = 0.4});
   model.planar = true;

@@ -17,6 +17,12 @@ namespace catena {
 
 struct ContactArms;
 
+/// A body that a step has put back into the periodic box, and by how much, m.
+struct PutBack {
+  GlobalId body = kNoBody;
+  Vec3 by = Vec3::Zero();
+};
+
 /// Rows of this rank's contacts in the problem, and what becomes of their impulses.
 ///
 /// On its way a contact has five forms: point of the narrow phase (ContactPoint), contact of the
@@ -95,6 +101,11 @@ class StepContacts {
   /// normal; the next step's frame turns them with the normal. `twists`: V of all bodies.
   void store(const ConstraintProblem& problem, std::span<const double> impulses,
              std::span<const double> twists, State& state);
+  /// Local, after store(). Contacts that the state keeps take the names of the images in which they
+  /// go on: those of bodies that were put back (`put_back`, ascending in body, all that are local),
+  /// in `after`, the periodic box at the step's end.
+  void follow_images(const PeriodicBox& after, std::span<const PutBack> put_back,
+                     State& state) const;
   /// Local, after store(). Adds the work of the step's contact impulses. With u- = G V0 and u+ = G
   /// V the impulse lambda does the work lambda . (u- + u+)/2 on the pair [exact for the step V0 ->
   /// V with M constant]; friction takes -lambda_t . (u_t- + u_t+)/2 (and the same of rolling and
