@@ -5,10 +5,13 @@
 Without scripts: the evaluation, and the scene whose error is round-off. With scripts: their short forms end well.
 """
 import csv
+import glob
+import json
 import os
 import subprocess
 import sys
 import tempfile
+import types
 
 try:
     import scipy  # noqa: F401
@@ -292,6 +295,38 @@ assert missing == {"boxes, 27, ccp": "no rest", "hulls, 27, coulomb": "no rest",
                    **{"hulls, 27, 3 steps at %g" % t: "not run" for t in (1e-2, 1e-4, 1e-6, 1e-8)}}, missing
 assert len(written) == 12 and written[-1] == missing, written
 assert len(written[0]) == 11 and set(written[0].values()) == {"not run"}, written[0]  # as it stands if the script is killed then
+
+# a pile whose run was broken off goes on from its checkpoint, one at rest is left alone, one of another case is made anew
+with tempfile.TemporaryDirectory() as work:
+    piles = types.SimpleNamespace(short=True, ranks=1, work=work)
+    os.environ["CATENA"] = os.path.join(build, "drivers", "catena")
+    out, started, run_catena_case = os.path.join(work, "heap"), [], catena.run
+
+    def watched(*words, **options):
+        """catena.run, noting how it starts."""
+        started.append((options["force"], options["resume"]))
+        return run_catena_case(*words, **options)
+
+    def heap(end=0.1):
+        """Starts of the pile's run, and what it ends with."""
+        started.clear()
+        contacts_to_tolerance.rest(piles, "heap", pile("spheres", 2, end, output={"checkpoint_steps": 8}))
+        with open(os.path.join(out, "profile.json")) as f, h5py.File(os.path.join(out, "result.h5")) as g:
+            return list(started), json.load(f)["ended"], len(g["series/time"])
+
+    catena.run = watched
+    made = heap()
+    assert made == ([(True, False)], "done", made[2]) and made[2] > 1, made
+    assert heap() == ([], *made[1:])
+    os.remove(os.path.join(out, "profile.json"))  # as it is until a run has ended
+    kept = sorted(glob.glob(os.path.join(out, "checkpoint-*.h5")))
+    assert len(kept) > 1, kept
+    for path in kept[1:]:
+        os.remove(path)
+    assert heap() == ([(False, True)], *made[1:])
+    assert heap(0.08)[:2] == ([(True, False)], "done")
+    catena.run = run_catena_case
+    del os.environ["CATENA"]
 
 # the closed form to round-off, in a short run
 table = next(rows for name, rows in run("simbenchmark", "rolling").items() if name.startswith("Rolling"))
