@@ -28,8 +28,7 @@ std::span<const IdPair> ProbePairs::find(const LocalBodies& local, const WideBox
   pairs_.clear();
   if (wide.use() == WideBoxes::Use::own) {
     add_pairs_of_boxes(local);
-    near_planes_.clear();
-    add_pairs_of_planes(local);
+    add_pairs_of_planes(local, false);
     sort();
     return sorted_;
   }
@@ -38,7 +37,7 @@ std::span<const IdPair> ProbePairs::find(const LocalBodies& local, const WideBox
     list_near_planes(local, wide);
   }
   pairs_.clear();
-  add_pairs_of_planes(local);
+  add_pairs_of_planes(local, true);
   sort();
   return merge_wide_pairs();
 }
@@ -173,8 +172,9 @@ void ProbePairs::list_near_planes(const LocalBodies& local, const WideBoxes& wid
   }
 }
 
-/// Owned dynamic bodies with the planes that they can reach in the step.
-void ProbePairs::add_pairs_of_planes(const LocalBodies& local) {
+/// Owned dynamic bodies with the planes that they can reach in the step. `listed`: bodies are
+/// within their wide boxes, so that the lists hold.
+void ProbePairs::add_pairs_of_planes(const LocalBodies& local, bool listed) {
   const std::vector<Probe>& probes = probes_->all();
   const std::size_t first = probes_->boxes().size();
   for (std::size_t u = first; u < probes.size(); ++u) {
@@ -195,7 +195,7 @@ void ProbePairs::add_pairs_of_planes(const LocalBodies& local) {
       add(i, u, kNoImage);
     };
     const bool stays = probes[u].speed == 0.0 && spin == 0.0;
-    if (stays && !near_planes_.empty() && near_planes_[u - first].place == probes[u].p &&
+    if (listed && stays && near_planes_[u - first].place == probes[u].p &&
         near_planes_[u - first].up == up)
       std::ranges::for_each(near_planes_[u - first].bodies, consider_plane);
     else

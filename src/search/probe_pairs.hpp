@@ -37,7 +37,7 @@ class ProbePairs {
 
  private:
   void add_pairs_of_boxes(const LocalBodies& local);
-  void add_pairs_of_planes(const LocalBodies& local);
+  void add_pairs_of_planes(const LocalBodies& local, bool listed);
   bool may_pair(const LocalBodies& local, Index a, Index b) const;
   void consider(const LocalBodies& local, Index a, Index b, int image);
   void add(std::size_t a, std::size_t b, int image);
@@ -58,7 +58,7 @@ class ProbePairs {
     Vec3 place, up;
     std::vector<Index> bodies;
   };
-  std::vector<NearPlane> near_planes_;  ///< of the probes without boxes; empty: not listed
+  std::vector<NearPlane> near_planes_;  ///< of the probes without boxes, by the last wide ones
   /// Pairs of wide boxes that may touch: of the probe at each position those at higher positions,
   /// ascending, up to its end.
   std::vector<Index> wide_end_, wide_high_;

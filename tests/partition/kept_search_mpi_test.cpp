@@ -1,7 +1,9 @@
 // What a search takes over from the steps before changes no contact.
 #include <gtest/gtest.h>
 
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "partition/contact_search_scenes.hpp"
 #include "search/wide_boxes.hpp"
@@ -105,20 +107,23 @@ BodyRecords moving_scene() {
 }
 
 void advance(State& state) {
+  state.time += kStep;
   for (BodyMotionState& body : state.body) body.pose.p += kStep * body.twist.v;
 }
 
 /// Contacts of each of 60 steps by one search, against those of a new search in each step. `change`
-/// is called after each step.
+/// is called after each step. Of all ranks, the bodies with the larger ids of contacts.
 template <class Change>
-void expect_same_as_new_searches(const Model& model, const Change& change) {
+std::set<GlobalId> expect_same_as_new_searches(const Model& model, const Change& change) {
   const Communicator comm = Communicator::world();
   Bodies bodies;
   State state;
   take_share(moving_scene(), stripes(5), comm.rank(), bodies, state);
+  state.plane_motions = plane_motions(model);
   ContactSearch search(comm, model);
   search::Probes probes(model);
   search::WideBoxes wide;
+  std::vector<GlobalId> touched;
   int kept = 0;  // steps of a search that keeps its lists, with this rank's own bodies alone
   for (int step = 0; step < 60; ++step) {
     probes.clear(state, kStep);
@@ -143,11 +148,14 @@ void expect_same_as_new_searches(const Model& model, const Change& change) {
     expect_consistent(set, bodies, model);
     expect_plan_reaches_ghosts(comm, set);
     EXPECT_GT(comm.sum(static_cast<std::int64_t>(set.contacts.size())), 100);
+    for (const Contact& c : set.contacts) touched.push_back(c.key.b);
     advance(state);
     change(step, bodies, state);
   }
   // else new searches are compared with new searches
   EXPECT_GT(kept, 20);
+  const std::vector<GlobalId> all = all_of(comm, touched);
+  return {all.begin(), all.end()};
 }
 
 TEST(SearchOverSteps, FindsTheContactsOfANewSearchInEachStep) {
@@ -169,6 +177,32 @@ TEST(SearchOverSteps, FindsTheContactsOfANewSearchInEachStep) {
       }
     });
   }
+}
+
+TEST(SearchOverSteps, PlanesThatMoveMeetAllBodiesOnTheirWay) {
+  // one all the time, one that turns, and one that goes on by 0.15 m in every fourth step
+  Model model = model_with_floor(5);
+  const auto add_plane = [&](GlobalId id, const Vec3& p, const Vec3& up, const Motion& motion) {
+    BodyRecord plane = body(id, {ShapeType::plane, Vec3::Zero()}, p);
+    plane.state.pose.q = Quat::FromTwoVectors(Vec3::UnitZ(), up);
+    plane.constants.kind = BodyKind::kinematic;
+    plane.constants.motion = static_cast<std::int32_t>(model.motions.size());
+    model.motions.push_back(motion);
+    model.unbounded.push_back(plane);
+  };
+  const Vec3 aslant = Vec3(-1.0, -0.4, -0.2).normalized();  // some body is in its way in every step
+  add_plane(1000, {5.0, 5.0, 5.0}, aslant, {.velocity = 40.0 * aslant});
+  add_plane(1001, {0.0, -1.2, 2.5}, Vec3::UnitY(), {.angular_velocity = {4.0, 0.0, 0.0}});
+  add_plane(1002, {0.0, 5.0, 0.0}, -Vec3::UnitY(), {});
+
+  const auto met = expect_same_as_new_searches(model, [&](int step, Bodies&, State& state) {
+    if (step < 20 || step > 40 || step % 4 > 1) return;
+    const Vec3 velocity(0.0, step % 4 == 0 ? -75.0 : 0.0, 0.0);
+    set_velocity(model.motions[2], velocity, Vec3::Zero(), state.time,
+                 state.plane_motions[2].start);
+  });
+
+  for (const GlobalId plane : {1000, 1001, 1002}) EXPECT_TRUE(met.contains(plane)) << plane;
 }
 
 }  // namespace
