@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdio>
 #include <ctime>
-#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <limits>
@@ -395,11 +394,7 @@ std::string table_of(const Communicator& comm, const Calibration& calibration) {
 }  // namespace
 
 ExitCode calibrate(const Communicator& comm, const CalibrateArguments& arguments) {
-  all_or_none(comm, [&] {
-    if (comm.rank() == 0 && !arguments.output.empty() && !arguments.force &&
-        std::filesystem::exists(arguments.output))
-      throw Error("exists already", arguments.output, "choose another name or give --force");
-  });
+  check_output_files(comm, {arguments.output}, arguments.force);
   Calibration calibration(comm);
   calibration.measure();
   all_or_none(comm, [&] {

@@ -64,9 +64,12 @@ std::string cpu_name() {
 
 CalibrationFile read_calibration(const std::string& path, int n_ranks) {
   Contents contents;
-  YamlDocument(read_bytes(path), path).read([&](SettingsVisitor& visit) {
-    describe(visit, contents);
-  });
+  const std::string text = read_bytes(path);
+  try {
+    YamlDocument(text, path).read([&](SettingsVisitor& visit) { describe(visit, contents); });
+  } catch (const Error& error) {
+    throw Error(error.found(), error.where(), kAnew, error.code());
+  }
   if (contents.schema != 1)
     throw Error("has schema " + std::to_string(contents.schema) + ", not 1", path, kAnew);
   std::map<std::string, double> value;

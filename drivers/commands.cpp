@@ -157,7 +157,9 @@ CaseSettings case_of(const Communicator& comm, const CaseArguments& arguments) {
     for (const char c : path) quoted += c == '\'' ? "''" : std::string(1, c);
     set.push_back("initial.from='" + quoted + "'");
   }
-  return read_case(comm, arguments.file, set);
+  CaseSettings settings = read_case(comm, arguments.file, set);
+  if (!arguments.from.empty()) settings.initial.place = "--from";  // where the user wrote it
+  return settings;
 }
 
 double parse_max_wall(const std::string& text) {
@@ -277,6 +279,23 @@ ExitCode rebuild(const Communicator& comm, const std::string& directory) {
   });
   print(comm, text);
   return ExitCode::done;
+}
+
+void check_output_files(const Communicator& comm, const std::vector<std::string>& files,
+                        bool force) {
+  all_or_none(comm, [&] {
+    if (comm.rank() != 0) return;
+    for (const std::string& file : files) {
+      if (file.empty()) continue;
+      std::error_code none;
+      const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+      if (!folder.empty() && !std::filesystem::is_directory(folder, none))
+        throw Error("there is no such directory", folder.string(), "make it, or choose another",
+                    ExitCode::input_output);
+      if (!force && std::filesystem::exists(file, none))
+        throw Error("exists already", file, "choose another name or give --force");
+    }
+  });
 }
 
 std::string version_text() {

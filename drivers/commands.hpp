@@ -55,6 +55,10 @@ ExitCode solve(const Communicator& comm, const SolveArguments& arguments);
 ExitCode calibrate(const Communicator& comm, const CalibrateArguments& arguments);
 ExitCode info(const Communicator& comm, const std::string& file, bool whole);
 ExitCode rebuild(const Communicator& comm, const std::string& directory);
+/// Collective. Throws Error for the first of `files` (empty names: none) that is there already,
+/// unless `force`, or whose folder is not: before what takes long, so that its result has a place.
+void check_output_files(const Communicator& comm, const std::vector<std::string>& files,
+                        bool force);
 /// Version, git hash, compiler and libraries, for people.
 std::string version_text();
 

@@ -3,7 +3,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <optional>
 
@@ -86,18 +85,6 @@ SolverSettings settings_of(const SolveArguments& arguments) {
   }
   read_set();
   return settings;
-}
-
-void refuse_existing(const Communicator& comm, const SolveArguments& arguments) {
-  all_or_none(comm, [&] {
-    if (comm.rank() != 0 || arguments.force) return;
-    for (const std::string& file : {arguments.report, arguments.solution, arguments.history}) {
-      std::error_code error;
-      if (!file.empty() && std::filesystem::exists(file, error)) {
-        throw Error("exists already", file, "choose another name or give --force");
-      }
-    }
-  });
 }
 
 /// One of the errors as reports and histories name it.
@@ -348,7 +335,8 @@ ExitCode solve(const Communicator& comm, const SolveArguments& arguments) {
   solved.settings.petsc.verbatim = arguments.petsc;
   set_petsc_options(comm, solved.settings.petsc);
   const int law = arguments.law.empty() ? -1 : index_of(kContactLawNames, arguments.law, "--law");
-  refuse_existing(comm, arguments);
+  check_output_files(comm, {arguments.report, arguments.solution, arguments.history},
+                     arguments.force);
 
   ConstraintProblem problem = read_fclib(comm, arguments.problem, solved.info);
   if (law >= 0) take_law(static_cast<ContactLaw>(law), arguments.problem, problem);

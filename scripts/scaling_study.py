@@ -70,6 +70,7 @@ RUNS = ["fixed", "tolerance"]
 OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
              ast.FloorDiv: operator.floordiv, ast.Pow: operator.pow, ast.Mod: operator.mod, ast.USub: operator.neg}
 FUNCTIONS = {"round": round, "ceil": math.ceil, "floor": math.floor, "sqrt": math.sqrt, "log2": math.log2, "min": min, "max": max}
+ALLOWED = "only numbers, n, + - * / // ** % and " + ", ".join(FUNCTIONS)
 
 
 def evaluate(node, n):
@@ -86,7 +87,7 @@ def evaluate(node, n):
         return OPERATORS[type(node.op)](evaluate(node.operand, n))
     if isinstance(node, ast.Call) and getattr(node.func, "id", None) in FUNCTIONS and not node.keywords:
         return FUNCTIONS[node.func.id](*(evaluate(a, n) for a in node.args))
-    raise ValueError("only numbers, n, + - * / // ** % and " + ", ".join(FUNCTIONS))
+    raise ValueError(ALLOWED)
 
 
 def scaled(text, n):
@@ -94,7 +95,9 @@ def scaled(text, n):
     def value(match):
         try:
             result = evaluate(ast.parse(match[1].strip(), mode="eval"), n)
-        except (SyntaxError, ValueError, ZeroDivisionError, OverflowError, TypeError) as e:
+        except SyntaxError as e:
+            raise ValueError(f"'{match[1]}': {ALLOWED}") from e
+        except (ValueError, ZeroDivisionError, OverflowError, TypeError) as e:
             raise ValueError(f"'{match[1]}': {e}") from e
         return repr(int(result)) if result == int(result) else repr(float(result))
     return re.sub(r"\{([^{}]*)\}", value, text)
@@ -141,7 +144,7 @@ def read_checkpoint_key(top, study, folder):
     if study["warm_up"]:
         top.refuse("checkpoint", "excludes warm_up: one of them says where points begin")
     if not os.path.isfile(study["checkpoint"]):
-        top.refuse("checkpoint", f"{study['checkpoint']} is not there")
+        top.refuse("checkpoint", f"{study['checkpoint']} is not there; its path is relative to the study's file")
 
 
 def read_case(top, folder):
@@ -154,7 +157,7 @@ def read_case(top, folder):
     if case:
         case = os.path.join(folder, case)
         if not os.path.isfile(case):
-            top.refuse("case", f"{case} is not there")
+            top.refuse("case", f"{case} is not there; its path is relative to the study's file")
         return case, make
     make[0] = os.path.join(folder, make[0])
     if not os.access(make[0], os.X_OK):

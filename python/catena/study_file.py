@@ -56,6 +56,9 @@ class Map:
         if key in self.values:
             return self.values[key][1]
         if default is REQUIRED:
+            near = difflib.get_close_matches(key, [k for k in self.values if k not in self.asked], 1, 0.7)
+            if near:
+                self.fail(self.values[near[0]][0], self.at(near[0]), f"unknown key; did you mean {key}?")
             self.fail(self.node, self.at(key), "is missing")
         return None
 
@@ -76,7 +79,7 @@ class Map:
         except ValueError:
             self.fail(node, path, f"'{word}' is not a number")
         if not math.isfinite(value) or value < least:
-            self.fail(node, path, f"'{word}' is out of range")
+            self.fail(node, path, f"'{word}' is out of range; must be at least {least:g}")
         return value
 
     def _choice(self, node, path, choices):
@@ -116,7 +119,7 @@ class Map:
         except (TypeError, ValueError, KeyError):
             self.fail(node, self.at(key), f"'{word}' is no duration; write 30 s or 2 min")
         if not value > 0.0 or not math.isfinite(value):
-            self.fail(node, self.at(key), f"'{word}' is out of range")
+            self.fail(node, self.at(key), f"'{word}' is out of range; must be above 0")
         return value
 
     def words(self, key, default=REQUIRED, choices=None):
@@ -158,6 +161,8 @@ def read(path):
     try:
         with open(path) as f:
             node = yaml.compose(f, Loader=yaml.SafeLoader)
+    except FileNotFoundError as e:
+        raise StudyError(f"{path}: no such file; check the path") from e
     except OSError as e:
         raise StudyError(f"{path}: {e.strerror}") from e
     except UnicodeDecodeError as e:

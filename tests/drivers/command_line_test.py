@@ -260,7 +260,7 @@ bodies:
         self.assertLess(abs(moved[0]), 1e-5)
         self.assertGreater(moved[1], 1e-4)
         self.assertGreater(moved[2], moved[1])
-        self.assertIn("initial.from: there is no ", self.catena("run", "shear.yaml", "--from", "no", code=3))
+        self.assertIn("--from: there is no ", self.catena("run", "shear.yaml", "--from", "no", code=3))
         self.assertIn("--from excludes", self.catena("run", "shear.yaml", "--from", "settle", "--resume", code=3))
 
     def test_scenes_of_other_engines_become_tables(self):

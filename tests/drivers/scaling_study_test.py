@@ -46,10 +46,14 @@ BROKEN = [
     ("steps: 3", "step: 3", "study.yaml:6:1: step: unknown key; did you mean steps?"),
     ("ranks: [1, 2]", "ranks: [2, 1]", "study.yaml:4:8: ranks: must ascend"),
     ("ranks: [1, 2]", "ranks: [1, 2.5]", "study.yaml:4:8: ranks: must be whole numbers"),
+    ("ranks: [1, 2]", "ranks: [0, 2]", "study.yaml:4:9: ranks[0]: '0' is out of range; must be at least 1"),
+    ("ranks: [1, 2]", "rank: [1, 2]", "study.yaml:4:1: rank: unknown key; did you mean ranks?"),
+    ("name: tiny", "", "study.yaml:2:1: name: is missing"),
     ("{6 * n}", "{six * n}", "study.yaml:5:8: scale: 'six * n': only numbers, n"),
-    ("{iterations: 10}", "{iteration: 10}", "study.yaml:7:8: fixed.iterations: is missing"),
+    ("{6 * n}", "{6 * n +}", "study.yaml:5:8: scale: '6 * n +': only numbers, n"),
+    ("{iterations: 10}", "{iteration: 10}", "study.yaml:7:9: fixed.iteration: unknown key; did you mean iterations?"),
     ("latency: 1 ms", "latency: 1 mm", "predict.network.latency: '1 mm' is no duration"),
-    ("packing.yaml", "none.yaml", "none.yaml is not there"),
+    ("packing.yaml", "none.yaml", "none.yaml is not there; its path is relative to the study's file"),
     ("generators.grains.count", "generators.gravel.count", "generators.gravel"),
 ]
 

@@ -256,7 +256,7 @@ def refusals(context, report):
             "generators.grains.lattice.count was [4, 4, 3], is now [4, 4, 4]")
     refused(["--resume", "--set", "seed=2"], 3, "seed was 1, is now 2")
     refused(["--resume=out/result.h5"], 5, "out/result.h5: is no checkpoint, but a file of format catena-result")
-    refused(["--resume=out/checkpoint-00000010.h5"], 5, "out/checkpoint-00000010.h5: cannot be read: No such file")
+    refused(["--resume=out/checkpoint-00000010.h5"], 5, "out/checkpoint-00000010.h5: no such file")
     refused(["--resume=scene.yaml"], 5, "scene.yaml: is not an HDF5 file")
     done = run(context, 1, ["run", "scene.yaml", "-o", "nowhere", "--quiet", "--resume"])
     report.expect(done.returncode == 3 and "there is no checkpoint in nowhere" in done.stderr, "no checkpoint", done)

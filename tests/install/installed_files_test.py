@@ -171,7 +171,7 @@ class InstalledFiles(unittest.TestCase):
         found = study("own.yaml")
         self.assertEqual((found.returncode, found.stderr), (0, ""))
         self.assertIn("converged", (work / "own/results.csv").read_text())
-        for words, said in (([], "catena study STUDY.yaml"), (["nowhere.yaml"], "nowhere.yaml: No such file"),
+        for words, said in (([], "catena study STUDY.yaml"), (["nowhere.yaml"], "nowhere.yaml: no such file"),
                             (["--force"], "a study file is missing")):
             found = study(*words)
             self.assertEqual(found.returncode, 3)

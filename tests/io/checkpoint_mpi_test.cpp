@@ -336,7 +336,7 @@ TEST(Checkpoint, TruncatedForeignAndOtherVersionsAreRefused) {
         },
         part == 0.0 ? "is an empty file" : "HDF5 cannot open it");
   }
-  expect([](const std::string& path) { fs::remove(path); }, "No such file");
+  expect([](const std::string& path) { fs::remove(path); }, "no such file");
   expect([](const std::string& path) { std::ofstream(path) << "no checkpoint"; },
          "is not an HDF5 file");
   expect(

@@ -176,7 +176,7 @@ TEST_F(SnapshotTable, WhatIsNoSnapshotIsRefusedOnEveryRank) {
   const std::string text = directory_ + "/text.h5";
   on_root([&] { std::ofstream(text) << "radius,x,y,z\n"; });
 
-  expect_error(directory_ + "/none.h5", "none.h5: cannot be read", ExitCode::input_output);
+  expect_error(directory_ + "/none.h5", "none.h5: no such file", ExitCode::input_output);
   expect_error(text, "text.h5: is not an HDF5 file", ExitCode::input_output);
   expect_error(directory_ + "/bodies.h5", "bodies.h5: is not a snapshot", ExitCode::bad_input);
   EXPECT_EQ(error_of(file_).first, "");

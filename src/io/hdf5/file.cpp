@@ -104,10 +104,12 @@ File File::open(const std::string& path) {
   const auto refuse = [&](const std::string& what, const std::string& fix = {}) {
     throw Error(what, path, fix, ExitCode::input_output);
   };
+  if (error == std::errc::no_such_file_or_directory) refuse("no such file", "check the path");
   if (error) refuse("cannot be read: " + error.message());
   if (size == 0) refuse("is an empty file");
   if (!std::ifstream(path)) refuse(std::string("cannot be read: ") + std::strerror(errno));
-  if (H5Fis_hdf5(path.c_str()) <= 0) refuse("is not an HDF5 file");
+  if (H5Fis_hdf5(path.c_str()) <= 0)
+    refuse("is not an HDF5 file", "name one of Catena's or of FCLIB's");
   Handle id(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
   if (id.id() < 0) refuse("HDF5 cannot open it", "is it truncated, or still being written?");
   return File(std::move(id), path, false);

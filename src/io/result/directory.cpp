@@ -223,8 +223,8 @@ void prepare_directory(const std::string& directory, bool force) {
     }
     fs::create_directories(path / "snapshots");
   } catch (const fs::filesystem_error& error) {
-    throw Error("cannot be prepared for a result: " + error.code().message(), directory, {},
-                ExitCode::input_output);
+    throw Error("cannot be prepared for a result: " + error.code().message(), directory,
+                "choose another with -o", ExitCode::input_output);
   }
 }
 
