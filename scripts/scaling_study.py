@@ -207,7 +207,7 @@ class Study:
     def __init__(self, args, study, directory):
         self.args, self.study, self.directory = args, study, directory
         self.points_directory = os.path.join(directory, "points")
-        os.makedirs(self.points_directory, exist_ok=True)
+        study_file.make_folder(self.points_directory)
         self.cores = len(os.sched_getaffinity(0))
         self.version = self.output(["--version"])
         self.step, self.made = {}, {}
@@ -535,6 +535,9 @@ def main():
         read = read_study(args.study)
         take_options(args, read)
         study = Study(args, read, args.output or read["name"])
+        starter = study.launcher(1)[0][0]
+        if not args.slurm and not args.collect and not shutil.which(starter):
+            raise StudyError(f"--mpirun: {starter} is not there, which starts ranks; install openmpi-bin, or name another")
         for ranks in read["ranks"]:
             for run in read["runs"]:
                 study.overrides(run, ranks)

@@ -27,6 +27,14 @@ def default_catena():
     return built if os.path.exists(built) else shutil.which("catena")
 
 
+def make_folder(path):
+    """Makes the folder of the results, -o, with those above it."""
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError as e:
+        raise StudyError(f"-o: {path}: {e.strerror}; choose another folder") from e
+
+
 class Map:
     """A mapping: each key is asked for once, by the kind of value that it must hold; `finish`
     refuses the keys that nobody asked for."""

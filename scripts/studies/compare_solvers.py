@@ -167,7 +167,7 @@ class Runner:
     def __init__(self, args, study, directory):
         self.args, self.study = args, study
         self.directory = os.path.join(directory, "runs")
-        os.makedirs(self.directory, exist_ok=True)
+        study_file.make_folder(self.directory)
         done = subprocess.run([args.catena, "--version"], capture_output=True, text=True)
         if done.returncode != 0:
             raise StudyError(f"{args.catena}: --version ends with {done.returncode}: {done.stderr.strip()}")

@@ -229,6 +229,8 @@ time: {step: 2 ms, end: 1 s}
             with self.subTest(new=new):
                 self.assertEqual(STUDY.count(old), 1)
                 self.assertIn(message, self.study(STUDY.replace(old, new), "--collect", code=3)[1])
+        self.assertIn("--mpirun: no_mpirun is not there", self.study(STUDY, "--mpirun", "no_mpirun -n {ranks}", code=3)[1])
+        self.assertIn("-o: study.yaml/points: Not a directory", self.study(STUDY, "-o", "study.yaml", code=3)[1])
         (self.path / "bare.sh").write_text("#!/bin/bash\n")
         self.assertIn("bare.sh: holds no @NAME@", self.study(STUDY, "--slurm", "bare.sh", code=3)[1])
 

@@ -197,7 +197,7 @@ class Drawing(unittest.TestCase):
             with self.assertRaisesRegex(catena.CatenaError, words), mock.patch("shutil.which", lambda name: name):
                 movie.check(args, options_of(args))
                 movie.numbers_of(args, result)
-        with self.assertRaisesRegex(catena.CatenaError, "nowhere"):
+        with self.assertRaisesRegex(catena.CatenaError, "nowhere: there is no such directory; make it, or choose another"):
             picture.write_png(None, self.path / "nowhere/x.png")
 
     def test_times_and_every_choose_snapshots(self):

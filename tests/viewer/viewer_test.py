@@ -154,6 +154,8 @@ class Pages(unittest.TestCase):
         with open(self.page, "rb") as file:
             self.assertEqual(file.read(), before)
         self.assertEqual([n for n in os.listdir(self.folder) if n.endswith(".part")], [])
+        with self.assertRaisesRegex(CatenaError, "nowhere: there is no such directory; make it, or choose another"):
+            write_page(view, os.path.join(self.folder, "nowhere", "view.html"))
 
     def test_no_result(self):
         with self.assertRaises(CatenaError):

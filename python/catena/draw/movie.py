@@ -70,7 +70,7 @@ def check(args, options) -> None:
         if output.suffix not in FORMATS:
             raise CatenaError("unknown format", output, "its name must end in " + ", ".join(FORMATS))
         if not output.resolve().parent.is_dir():
-            raise CatenaError("there is no such directory", output.parent)
+            raise CatenaError("there is no such directory", output.parent, "make it, or choose another")
 
 
 def is_case(source: str) -> bool:

@@ -329,7 +329,7 @@ class Scene:
 def write_png(image, path) -> None:
     import vtk
     if not pathlib.Path(path).resolve().parent.is_dir():
-        raise CatenaError("there is no such directory", pathlib.Path(path).parent)
+        raise CatenaError("there is no such directory", pathlib.Path(path).parent, "make it, or choose another")
     writer = vtk.vtkPNGWriter()
     writer.SetFileName(str(path))
     writer.SetInputData(image)

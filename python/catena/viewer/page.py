@@ -90,6 +90,8 @@ class View:
 def write_page(view: View, output: Union[str, "os.PathLike[str]"]) -> int:
     """Writes the page; returns its size in bytes. What was there stays until the new one is whole."""
     output = pathlib.Path(output)
+    if not output.parent.is_dir():
+        raise CatenaError("there is no such directory", output.parent, "make it, or choose another")
     part = output.with_name(output.name + ".part")
     try:
         with open(part, "w", encoding="utf-8") as file:
