@@ -102,6 +102,33 @@ TEST(SpinningRing, ItsHoopTensionIsThatOfTheCentripetalForce) {
   }
 }
 
+TEST(LongRing, FallsFreelyFactoredAsItIsAndSolvedOnceAStep) {
+  // nothing loads its joints: n steps fall by g h^2 n (n + 1)/2, and no pivot asks for more,
+  // however long the ring is
+  constexpr double kStep = 1e-3;
+  constexpr int kSteps = 3;
+  for (const int links : {1200, 4800}) {
+    const std::string side = text_of(0.1 * links / 4);
+    const auto sim = simulate(
+        "gravity: [0, 0, -9.81]\nmaterials: {m: {density: 1000}}\ngenerators:\n"
+        "  - chain: {name: ring, material: m, shape: {sphere: {radius: 0.01}}, collide: false, "
+        "joint: spherical, closed: true, links: " +
+        std::to_string(links) + ", path: [[0, 0, 0], [" + side + ", 0, 0], [" + side + ", " + side +
+        ", 0], [0, " + side + ", 0]]}\ntime: {step: 1 ms, end: 1}\n");
+
+    for (int n = 0; n < kSteps; ++n) {
+      const SolveReport& solve = sim->step().solve;
+      EXPECT_EQ(solve.iterations, 1) << links;
+      EXPECT_EQ(solve.joints.factorisations, 1) << links;
+      EXPECT_LE(solve.joints.regularisation, 1e-15) << links;
+    }
+
+    const double fall = kG * kStep * kStep * kSteps * (kSteps + 1) / 2.0;
+    for (int i = 0; i < links; ++i)
+      EXPECT_NEAR(body_of(*sim, i).pose.p.z(), -fall, 1e-12) << links << " link " << i;
+  }
+}
+
 TEST(FallingNet, ItsCompliantColumnsSwingAsOneChain) {
   // 32 rows of knots of 40 g, held along the first one, fall from level. Each column is a plane
   // chain whose angles, integrated by scipy's DOP853 to 1e-10, put its end at (3.02359, -0.30657)
