@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "catena/solvers/solver_factory.hpp"
-#include "solvers/giving_contacts.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
 #include "support/solve_with.hpp"
@@ -197,53 +196,6 @@ TEST_F(GaussSeidelMpi, ConvexObjectiveByDenseMatricesFallsInEverySweep) {
       before = objective;
     }
   }
-}
-
-/// A cube of n^3 spheres (1 kg, radius 0.1 m) that touch each other and the plane below, pressed by
-/// their weight alone; contacts give. Neighbours along x come last in the order of ids.
-Scene cube_at_rest(int n) {
-  constexpr double kStep = 2e-3, kRadius = 0.1;
-  Scene scene;
-  const GlobalId plane = scene.add_prescribed();
-  const auto id_of = [&](int x, int y, int z) { return 1 + z + n * (y + GlobalId{n} * x); };
-  Twist fall;
-  fall.v.z() = -test::kGravity * kStep;
-  for (int i = 0; i < n * n * n; ++i)
-    scene.add_rigid(1.0, Vec3::Constant(0.4 * kRadius * kRadius), fall);
-  const auto touch = [&](GlobalId a, GlobalId b, const Vec3& normal, double radius_a) {
-    scene.add_contact(a, b, normal, radius_a * normal, -kRadius * normal, 0.0, 0.5);
-  };
-  for (int x = 0; x < n; ++x) {
-    for (int y = 0; y < n; ++y) {
-      touch(plane, id_of(x, y, 0), Vec3::UnitZ(), 0.0);
-      for (int z = 0; z < n; ++z) {
-        const GlobalId own = id_of(x, y, z);
-        if (z + 1 < n) touch(own, id_of(x, y, z + 1), Vec3::UnitZ(), kRadius);
-        if (y + 1 < n) touch(own, id_of(x, y + 1, z), Vec3::UnitY(), kRadius);
-        if (x + 1 < n) touch(own, id_of(x + 1, y, z), Vec3::UnitX(), kRadius);
-      }
-    }
-  }
-  test::let_contacts_give(scene);
-  return scene;
-}
-
-TEST_F(GaussSeidelMpi, APackingAtRestTakesHardlyMoreSweepsThanOnOneRank) {
-  const Scene scene = cube_at_rest(8);
-  SolverSettings settings;
-  settings.stop.relative_tolerance = 1e-6;
-  settings.stop.check_interval = 1;
-  settings.stop.max_iterations = 2000;
-  const auto count = [&](const test::Owner& owner) {
-    const SolveReport report = solve_local(distribute(scene, comm_, owner), settings).report;
-    EXPECT_EQ(report.status, SolveStatus::converged) << report.reason;
-    return report.iterations;
-  };
-
-  const int one = count(test::first_rank()), many = count(test::slabs(comm_, scene));
-
-  EXPECT_GT(one, 10);
-  EXPECT_LE(many, 1.2 * one) << "of " << one;
 }
 
 TEST_F(GaussSeidelMpi, TheSameRunTwiceGivesTheSameBits) {
