@@ -537,7 +537,8 @@ def main():
         study = Study(args, read, args.output or read["name"])
         starter = study.launcher(1)[0][0]
         if not args.slurm and not args.collect and not shutil.which(starter):
-            raise StudyError(f"--mpirun: {starter} is not there, which starts ranks; install openmpi-bin, or name another")
+            raise StudyError(f"--mpirun: {starter} is not there, which starts ranks; install openmpi-bin, "
+                             "or name another; --collect reports on what is done")
         for ranks in read["ranks"]:
             for run in read["runs"]:
                 study.overrides(run, ranks)

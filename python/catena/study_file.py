@@ -87,7 +87,7 @@ class Map:
         except ValueError:
             self.fail(node, path, f"'{word}' is not a number")
         if not math.isfinite(value) or value < least:
-            self.fail(node, path, f"'{word}' is out of range; must be at least {least:g}")
+            self.fail(node, path, f"'{word}' is out of range; must be finite, and at least {least:g}")
         return value
 
     def _choice(self, node, path, choices):
@@ -127,7 +127,7 @@ class Map:
         except (TypeError, ValueError, KeyError):
             self.fail(node, self.at(key), f"'{word}' is no duration; write 30 s or 2 min")
         if not value > 0.0 or not math.isfinite(value):
-            self.fail(node, self.at(key), f"'{word}' is out of range; must be above 0")
+            self.fail(node, self.at(key), f"'{word}' is out of range; must be finite, and above 0")
         return value
 
     def words(self, key, default=REQUIRED, choices=None):

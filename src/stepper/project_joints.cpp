@@ -67,6 +67,23 @@ void SemiImplicitStepper::put_back(const Bodies& bodies, std::span<const Pose> f
         from[i];
 }
 
+/// Local. Joints are in boxes alone that do not move, so that velocities stay.
+void SemiImplicitStepper::put_jointed_inside(const Bodies& bodies, State& state) {
+  LocalBodies& local = contact_set_.bodies;
+  for (std::size_t i = 0; i < local.constants.size(); ++i) {
+    const BodyConstants& body = local.constants[i];
+    if (body.kind != BodyKind::dynamic || !body.jointed) continue;
+    const bool owned = i < bodies.constants.size();
+    Vec3& p = owned ? state.body[i].pose.p : local.state.other(i).pose.p;
+    const Vec3 by = box_.wrapped(p) - p;
+    if (by.isZero(0.0)) continue;
+    if (owned)
+      audit_[EnergyTerm::external_work] -= body.mass * model_.gravity_at(state.time).dot(by);
+    p += by;
+    put_back_.push_back({body.id, by});
+  }
+}
+
 /// A full move is Newton's with the factors of the step's start. Near positions in which rows are
 /// nearly dependent it overshoots, the more the softer the direction: its square then weighs more
 /// than the misfit that it is to remove, and the next move more again. So a move counts only if the
@@ -109,6 +126,7 @@ void SemiImplicitStepper::project_joints(const Bodies& bodies, State& state) {
   }
   if (report_.projections == 0) return;
   joints_.update_angles(bodies, contact_set_, state);
+  if (model_.periodic.any()) put_jointed_inside(bodies, state);
   report_.projection_momentum =
       total_energy_and_momentum(comm_, model_, bodies, state).angular - momentum;
 }

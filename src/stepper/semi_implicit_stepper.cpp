@@ -101,6 +101,7 @@ const StepReport& SemiImplicitStepper::step(const Bodies& bodies, State& state) 
   steer_cell(bodies, state);
   advance_poses(bodies, state);
   project_joints(bodies, state);
+  follow_images(state);
   record(bodies, state);
   return report_;
 }
@@ -400,14 +401,14 @@ void SemiImplicitStepper::advance_poses(const Bodies& bodies, State& state) {
   const ScopedTimer timer(report_.times[StepStage::advance_poses]);
   const double t_new = static_cast<double>(state.step + 1) * settings_.step;
   const bool periodic = model_.periodic.any();
-  std::vector<PutBack> returned;
+  put_back_.clear();
   BodyTurner turner(settings_.step, model_.planar);
   const auto move = [&](const BodyConstants& body, std::size_t i, BodyMotionState& s) {
     const Vec3 before = s.pose.p;
     const double work = advance(body, state, i, t_new, s, turner);
     if (!periodic) return work;
     const Vec3 by = box_.nearest_shift(s.pose.p - before);
-    if (!by.isZero(0.0)) returned.push_back({body.id, by});
+    if (!by.isZero(0.0)) put_back_.push_back({body.id, by});
     return work;
   };
   for (std::size_t i = 0; i < bodies.constants.size(); ++i)
@@ -421,12 +422,23 @@ void SemiImplicitStepper::advance_poses(const Bodies& bodies, State& state) {
     turner.finish();
   }
   if (!bodies.joints.empty()) joints_.update_angles(bodies, contact_set_, state);
-  if (periodic) {
-    std::ranges::sort(returned, {}, &PutBack::body);
-    contacts_.follow_images(box_, returned, state);
-  }
   ++state.step;
   state.time = static_cast<double>(state.step) * settings_.step;
+}
+
+void SemiImplicitStepper::follow_images(State& state) {
+  if (!model_.periodic.any()) return;
+  std::ranges::sort(put_back_, {}, &PutBack::body);
+  // a projection may have put a body back across the side that it went through
+  std::size_t n = 0;
+  for (const PutBack& next : put_back_) {
+    if (n > 0 && put_back_[n - 1].body == next.body)
+      put_back_[n - 1].by += next.by;
+    else
+      put_back_[n++] = next;
+  }
+  put_back_.resize(n);
+  contacts_.follow_images(box_, put_back_, state);
 }
 
 /// `speed`: that of PassiveWork over all ranks.

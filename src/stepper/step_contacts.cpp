@@ -133,14 +133,15 @@ void StepContacts::match(const State& state) {
   find(state.couples, &KeptContact::old_couple);
 }
 
-void StepContacts::follow_images(const PeriodicBox& after, std::span<const PutBack> put_back,
-                                 State& state) const {
+void follow_images(const std::function<Vec3(int)>& shift, const PeriodicBox& after,
+                   std::span<const PutBack> put_back, std::span<const BodyRecord> unbounded,
+                   State& state) {
   const auto way_of = [&](GlobalId body) -> Vec3 {
     const auto at = std::ranges::lower_bound(put_back, body, {}, &PutBack::body);
     return at != put_back.end() && at->body == body ? at->by : Vec3::Zero();
   };
   const auto has_images = [&](GlobalId body) {
-    return std::ranges::none_of(model_.unbounded,
+    return std::ranges::none_of(unbounded,
                                 [&](const BodyRecord& b) { return b.constants.id == body; });
   };
   const auto follow = [&](auto& list) {
@@ -152,7 +153,7 @@ void StepContacts::follow_images(const PeriodicBox& after, std::span<const PutBa
       // an offset that has gone half a period is counted from the next image
       if (way.isZero(0.0) && (image == kNoImage || !after.slanted())) continue;
       if (!has_images(key.a) || !has_images(key.b)) continue;
-      const int now = image_at(after, box_.shift(image) + step_ * box_.velocity(image) + way);
+      const int now = image_at(after, shift(image) + way);
       if (now == image) continue;
       changed = true;
       if (now < 0)
@@ -166,6 +167,14 @@ void StepContacts::follow_images(const PeriodicBox& after, std::span<const PutBa
   };
   follow(state.impulses);
   follow(state.couples);
+}
+
+void StepContacts::follow_images(const PeriodicBox& after, std::span<const PutBack> put_back,
+                                 State& state) const {
+  const auto shift = [&](int image) -> Vec3 {
+    return box_.shift(image) + step_ * box_.velocity(image);
+  };
+  catena::follow_images(shift, after, put_back, model_.unbounded, state);
 }
 
 /// `contact` is contacts_[k].

@@ -157,18 +157,5 @@ TEST(HullBuilder, FlatFewAndNonFinitePointsAreRefused) {
   for (const auto& points : {few, flat, line, same, nan}) EXPECT_THROW(build_hull(points), Error);
 }
 
-TEST(HullBuilder, FacesWithMoreCornersThanContactsCanNameAreRefused) {
-  const auto prism = [](int corners) {
-    std::vector<Vec3> points;
-    for (int k = 0; k < corners; ++k) {
-      const double a = 2 * 3.14159265358979 * k / corners;
-      for (const double z : {-0.1, 0.1}) points.emplace_back(std::cos(a), std::sin(a), z);
-    }
-    return points;
-  };
-  EXPECT_EQ(build_hull(prism(511)).face_normals.size(), 513U);
-  EXPECT_THROW(build_hull(prism(512)), Error);
-}
-
 }  // namespace
 }  // namespace catena

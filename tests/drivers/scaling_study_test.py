@@ -46,7 +46,7 @@ BROKEN = [
     ("steps: 3", "step: 3", "study.yaml:6:1: step: unknown key; did you mean steps?"),
     ("ranks: [1, 2]", "ranks: [2, 1]", "study.yaml:4:8: ranks: must ascend"),
     ("ranks: [1, 2]", "ranks: [1, 2.5]", "study.yaml:4:8: ranks: must be whole numbers"),
-    ("ranks: [1, 2]", "ranks: [0, 2]", "study.yaml:4:9: ranks[0]: '0' is out of range; must be at least 1"),
+    ("ranks: [1, 2]", "ranks: [0, 2]", "study.yaml:4:9: ranks[0]: '0' is out of range; must be finite, and at least 1"),
     ("ranks: [1, 2]", "rank: [1, 2]", "study.yaml:4:1: rank: unknown key; did you mean ranks?"),
     ("name: tiny", "", "study.yaml:2:1: name: is missing"),
     ("{6 * n}", "{six * n}", "study.yaml:5:8: scale: 'six * n': only numbers, n"),

@@ -163,6 +163,27 @@ TEST_F(Shapes, BracketsFallIntoExactlyTheirBars) {
   }
 }
 
+/// The cap of the whole ring has more corners than contacts can name, those of its pieces do not.
+TEST_F(Shapes, ARingOfManySegmentsIsCut) {
+  constexpr std::size_t kAround = 520;
+  std::vector<Vec3> vertices;
+  std::vector<std::vector<std::size_t>> faces;
+  for (std::size_t i = 0; i < kAround; ++i) {
+    const double a = 2.0 * pi * static_cast<double>(i) / kAround;
+    for (const auto& [r, z] : {std::pair(1.0, 0.0), {1.0, 0.1}, {0.8, 0.1}, {0.8, 0.0}})
+      vertices.emplace_back(r * std::cos(a), r * std::sin(a), z);
+    const std::size_t here = 4 * i, next = 4 * ((i + 1) % kAround);
+    for (std::size_t k = 0; k < 4; ++k)
+      faces.push_back({here + k, next + k, next + (k + 1) % 4, here + (k + 1) % 4});
+  }
+  const Model model =
+      make_model(one_body("shape: {hull: {file: " + file("ring.obj", obj_of(vertices, faces)) +
+                          ", unit: m, decompose: {pieces: 4}}}"),
+                 comm_);
+
+  EXPECT_EQ(model.geometries[0].parts.size(), 4U);
+}
+
 /// Of boxes: sizes and centres.
 Mat3 inertia_of_boxes(const std::vector<std::array<Vec3, 2>>& boxes, Vec3& centre, double& volume) {
   Mat3 second = Mat3::Zero();

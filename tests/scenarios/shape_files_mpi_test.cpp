@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numbers>
 
 #include "catena/math/rotation.hpp"
 #include "io/hdf5/file.hpp"
@@ -132,6 +133,23 @@ TEST_F(Shapes, BadInputIsToldWithPlaceAndRemedy) {
     const std::string error = error_of(c.keys);
     EXPECT_NE(error.find(c.message), std::string::npos) << c.keys << "\n  gave " << error;
   }
+}
+
+TEST_F(Shapes, FacesWithMoreCornersThanContactsCanNameAreRefused) {
+  const auto disk = [](int corners) {
+    std::string list;
+    for (int k = 0; k < corners; ++k) {
+      const double a = 2.0 * std::numbers::pi * k / corners;
+      for (const char* z : {"0", "0.1"})
+        list += "[" + std::to_string(std::cos(a)) + ", " + std::to_string(std::sin(a)) + ", " + z +
+                "], ";
+    }
+    return "shape: {hull: {vertices: [" + list + "]}}";
+  };
+  EXPECT_EQ(error_of(disk(511)), "no error");
+  const std::string error = error_of(disk(512));
+  EXPECT_NE(error.find("has 512 corners, more than 511"), std::string::npos) << error;
+  EXPECT_NE(error.find("bodies.rock"), std::string::npos) << error;
 }
 
 TEST_F(Shapes, MorePairsOfPartsThanContactsCanNumberAreRefused) {

@@ -480,6 +480,37 @@ TEST(Initial, InStifferContactsOverlapsRelaxWithoutAThrow) {
   EXPECT_TRUE(told);
 }
 
+/// A ball on another one that is held, both on one side of the box at first and on two in the box
+/// of the case that goes on. What holds it along its slope is the contact's stretch.
+TEST(Initial, ContactsGoOnInTheImagesOfAnotherPeriodicBox) {
+  const Communicator comm = Communicator::world();
+  const auto balls = [](const std::string& sides) {
+    return "materials: {m: {density: 1000, friction: 0.8}}\nperiodic: {x: [" + sides +
+           "]}\ncontact: {stiffness: 1e4}\nsolver: {relative_tolerance: 1e-12}\n"
+           "time: {step: 1 ms, end: 1}\nbodies:\n"
+           "  - {name: low, fixed: true, material: m, shape: {sphere: {radius: 0.1}}, "
+           "position: [0.98, 0, 0]}\n"
+           "  - {name: high, material: m, shape: {sphere: {radius: 0.1}}, "
+           "position: [1.02, 0, 0.195]}\n";
+  };
+  Simulation whole(comm, test::case_of(balls("0, 2")));
+  take_steps(whole, 60);
+  const std::string directory = fresh_directory(comm, "images");
+  {
+    Simulation first(comm, test::case_of(balls("0, 2")));
+    take_steps(first, 30);
+    leave(first, directory);
+  }
+  for (const char* sides : {"0, 2", "-1, 1"}) {
+    Simulation second(comm, test::case_of(balls(sides) + initial(directory, ", time: keep")));
+    take_steps(second, 30);
+    const BodyMotionState there = state_of(whole, 1), here = state_of(second, 1);
+    EXPECT_NEAR(std::remainder(here.pose.p.x() - there.pose.p.x(), 2.0), 0.0, 1e-12) << sides;
+    EXPECT_NEAR(here.pose.p.z(), there.pose.p.z(), 1e-12) << sides;
+    EXPECT_LT((here.twist.v - there.twist.v).norm(), 1e-11) << sides;
+  }
+}
+
 /// Why a case that goes on from `from` is refused.
 std::string refusal(const Communicator& comm, const std::string& yaml, const std::string& from,
                     const std::string& keys = "") {

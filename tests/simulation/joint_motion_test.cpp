@@ -409,6 +409,28 @@ TEST(PeriodicBox, JoinedBodiesCrossItsSidesAsIfThereWereNone) {
   EXPECT_GT(open.body(0).pose.p.x() - closed.body(0).pose.p.x(), 2.9);
 }
 
+/// The rod is too short at first: what makes it longer takes a body through the side.
+TEST(PeriodicBox, ProjectionPutsBodiesBackInside) {
+  const std::string rod =
+      "gravity: [0, 0, 0]\nbodies:\n"
+      "  - {name: a, mass: 1, inertia: [0.05, 0.05, 0.05], position: [0.01, 0, 0]}\n"
+      "  - {name: b, mass: 2, inertia: [0.1, 0.1, 0.1], position: [1.01, 0, 0]}\n"
+      "joints: [{name: rod, type: distance, between: [a, b], at: [[0.01, 0, 0], [1.01, 0, 0]], "
+      "length: 1.1}]\nsolver: {joints: {projection: 1e-9}}\n";
+  Motion open(rod), closed("periodic: {x: [0, 3]}\n" + rod);
+
+  for (int i = 0; i < 20; ++i) {
+    open.steps(1);
+    closed.steps(1);
+    for (GlobalId id : {0, 1}) {
+      const double apart = open.body(id).pose.p.x() - closed.body(id).pose.p.x();
+      ASSERT_NEAR(std::remainder(apart, 3.0), 0.0, 1e-12) << i;
+      ASSERT_GE(closed.body(id).pose.p.x(), 0.0);
+    }
+  }
+  EXPECT_LT(open.body(0).pose.p.x(), 0.0);
+}
+
 TEST(Contradiction, OfTwoMotorsIsAnErrorThatNamesAJoint) {
   Motion run(kWheel +
              "joints:\n"

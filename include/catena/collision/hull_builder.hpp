@@ -10,7 +10,8 @@
 
 namespace catena {
 
-/// Corners of a hull's face at most: contacts are named by them.
+/// Corners that a face of a hull has at most where it is to touch others: contacts are named by
+/// them.
 inline constexpr int kMostFaceCorners = 511;
 
 /// Corners, faces and planes of a convex hull, as Geometry holds them: face k has the corners
@@ -30,8 +31,7 @@ struct HullFaces {
 /// btConvexHullComputer rounds all coordinates to 1e-4 of the size: too coarse here.)
 ///
 /// Corners keep the order of `points`; equal input gives equal output. Throws Error(bad_input) for
-/// fewer than 4 points, numbers that are not finite, points within 1e-9 of the size of a plane, or
-/// a face with more than kMostFaceCorners corners.
+/// fewer than 4 points, numbers that are not finite, or points within 1e-9 of the size of a plane.
 HullFaces build_hull(std::span<const Vec3> points);
 
 /// Volume of that hull, m^3, several times faster than with its faces; nothing where build_hull

@@ -41,8 +41,8 @@ class LocalColumn {
 
 /// The local bodies of a rank in a step: owned, then ghosts (ascending in owner rank,
 /// then in the owner's order), then the model's unbounded bodies. Owned bodies are those of
-/// Bodies and State themselves; poses and twists of the others are those of the step's start, and
-/// twists of prescribed ones the mean over the step.
+/// Bodies and State themselves; poses and twists of the others are those of the step's start, until
+/// the step moves them where it needs them, and twists of prescribed ones the mean over the step.
 struct LocalBodies {
   LocalColumn<BodyConstants> constants;
   LocalColumn<BodyMotionState> state;

@@ -65,6 +65,8 @@ class SemiImplicitStepper : public TimeStepper {
   /// step's solve; velocities stay. A move that does not lessen the largest misfit is halved, or
   /// left out, with those after it. Nothing without that setting.
   void project_joints(const Bodies& bodies, State& state);
+  /// Local. In a periodic box kept contacts follow the bodies that were put back into it.
+  void follow_images(State& state);
   void record(const Bodies& bodies, State& state);  ///< collective
 
   const StepReport& report() const override { return report_; }
@@ -120,6 +122,7 @@ class SemiImplicitStepper : public TimeStepper {
   void note_projection_work(const Bodies& bodies, const State& state,
                             std::span<const double> changes, double share);
   void put_back(const Bodies& bodies, std::span<const Pose> from, State& state);
+  void put_jointed_inside(const Bodies& bodies, State& state);
   /// Collective. Sums up what passive joints did.
   void note_overlaps();
   void note_sunk(const StepContacts::Sunk& own, double largest);
@@ -154,6 +157,7 @@ class SemiImplicitStepper : public TimeStepper {
   std::vector<std::pair<Index, Twist>> applied_;  ///< of owned bodies: force and torque, N, N m
   AuditTerms audit_;                              ///< of the step
   PassiveWork passive_;                           ///< of the step, this rank's
+  std::vector<PutBack> put_back_;  ///< local bodies that left the periodic box in the step
   StepReport report_;
 };
 

@@ -1,6 +1,7 @@
 // The contacts' part of a time step.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -17,11 +18,18 @@ namespace catena {
 
 struct ContactArms;
 
-/// A body that a step has put back into the periodic box, and by how much, m.
+/// A body that has been put back into the periodic box, and by how much, m.
 struct PutBack {
   GlobalId body = kNoBody;
   Vec3 by = Vec3::Zero();
 };
+
+/// Local. Contacts that the state keeps take the names of the images in which they go on: what lay
+/// at `shift` of its image's code, m, is an image of `after`, of bodies that were put back
+/// (`put_back`, ascending in body). Bodies without bounds have no images.
+void follow_images(const std::function<Vec3(int)>& shift, const PeriodicBox& after,
+                   std::span<const PutBack> put_back, std::span<const BodyRecord> unbounded,
+                   State& state);
 
 /// Rows of this rank's contacts in the problem, and what becomes of their impulses.
 ///
@@ -101,9 +109,8 @@ class StepContacts {
   /// normal; the next step's frame turns them with the normal. `twists`: V of all bodies.
   void store(const ConstraintProblem& problem, std::span<const double> impulses,
              std::span<const double> twists, State& state);
-  /// Local, after store(). Contacts that the state keeps take the names of the images in which they
-  /// go on: those of bodies that were put back (`put_back`, ascending in body, all that are local),
-  /// in `after`, the periodic box at the step's end.
+  /// Local, after store(). The same over the step: `put_back` has all local bodies that were, and
+  /// `after` is the periodic box at the step's end.
   void follow_images(const PeriodicBox& after, std::span<const PutBack> put_back,
                      State& state) const;
   /// Local, after store(). Adds the work of the step's contact impulses. With u- = G V0 and u+ = G

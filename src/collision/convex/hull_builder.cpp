@@ -358,11 +358,6 @@ HullFaces build_hull(std::span<const Vec3> points) {
   for (auto& line : lines) {
     std::erase_if(line, [&](std::int32_t i) { return n_faces[i] < 3; });
     if (line.size() < 3) continue;  // a sliver between two faces
-    if (std::ssize(line) > kMostFaceCorners) {
-      throw Error("a face of a hull has " + std::to_string(line.size()) + " corners, more than " +
-                      std::to_string(kMostFaceCorners),
-                  "", "take fewer points on it, or a cylinder");
-    }
     const Vec3 normal = normal_of(hull, line);
     double offset = -1e300;
     for (const std::int32_t i : line) {

@@ -121,6 +121,13 @@ Geometry hull_of(std::span<const Vec3> points, const std::string& where, std::in
     throw Error(e.found(), e.where().empty() ? where : where + ": " + e.where(), e.fix());
   }
   *n_inside = faces.n_inside;
+  for (std::size_t f = 1; f < faces.face_begin.size(); ++f) {
+    const std::int32_t corners = faces.face_begin[f] - faces.face_begin[f - 1];
+    if (corners > kMostFaceCorners)
+      throw Error("a face of the hull has " + std::to_string(corners) + " corners, more than " +
+                      std::to_string(kMostFaceCorners),
+                  where, "take fewer points on it, or a cylinder");
+  }
   Geometry hull;
   hull.type = ShapeType::hull;
   hull.vertices = std::move(faces.vertices);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "catena/scenarios/insertion.hpp"
+#include "catena/stepper/step_contacts.hpp"
 #include "simulation/initial/find_checkpoint.hpp"
 #include "simulation/initial/same_names.hpp"
 
@@ -75,6 +76,7 @@ class EarlierRun {
   void drop_held_bonds(const Model& model, Bodies& bodies, State& state);
   void add_new_joints(const Model& model, Bodies& bodies, State& state);
   void take_impulses(State& state);
+  void follow_images(const Model& model, State& state);
   void take_flow(const std::vector<Insertion>& insertions, State& state) const;
   PeriodicBox find_box(const Model& model, bool inserts) const;
   void take_scalars(const Model& model, const Bodies& bodies, State& state);
@@ -98,8 +100,9 @@ class EarlierRun {
     double way = 0.0;  ///< m
   };
   std::vector<MovedMotion> shifted_, jumped_;
-  PeriodicBox box_;    ///< periodic, at the earlier run's end
-  double time_ = 0.0;  ///< at which this case begins
+  std::vector<PutBack> put_back_;  ///< bodies of this rank that are elsewhere in this case's box
+  PeriodicBox box_;                ///< periodic, at the earlier run's end
+  double time_ = 0.0;              ///< at which this case begins
   std::int64_t step_ = 0;
   bool keeps_places_ = false;
   std::int64_t new_bodies_ = 0, new_joints_ = 0, bonds_ = 0;  ///< this rank's, then all

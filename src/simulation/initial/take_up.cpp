@@ -51,6 +51,7 @@ void EarlierRun::take_up(const Model& model, const std::vector<Insertion>& inser
     take_bonds(model, bodies, state);
     take_impulses(state);
   });
+  follow_images(model, state);
   drop_held_bonds(model, bodies, state);
   add_new_bodies(model, bodies, state);
   add_new_joints(model, bodies, state);
@@ -165,7 +166,9 @@ void EarlierRun::take_bodies(const Model& model, const std::vector<Insertion>& i
     } else if (!settings_.initial.keeps_velocities) {
       s.twist = {};
     }
-    s.pose.p = box_.wrapped(s.pose.p);
+    const Vec3 inside = box_.wrapped(s.pose.p);
+    if (inside != s.pose.p) put_back_.push_back({id, inside - s.pose.p});
+    s.pose.p = inside;
     bodies.constants.push_back(body);
     state.body.push_back(s);
     state.subdomain.push_back(old.state.subdomain[i]);
@@ -402,6 +405,28 @@ void EarlierRun::take_impulses(State& state) {
   };
   take(found_.checkpoint.state.impulses, state.impulses);
   take(found_.checkpoint.state.couples, state.couples);
+}
+
+/// Contacts go on in the images that the box of this case has of bodies that it puts elsewhere.
+void EarlierRun::follow_images(const Model& model, State& state) {
+  if (comm_.max(std::ssize(put_back_)) == 0) return;
+  std::vector<DirectoryEntry<Vec3>> own;
+  for (const PutBack& body : put_back_) own.push_back({body.body, body.by});
+  std::vector<GlobalId> wanted;
+  const auto want = [&](const auto& list) {
+    for (const auto& item : list) wanted.insert(wanted.end(), {item.key.a, item.key.b});
+  };
+  want(state.impulses);
+  want(state.couples);
+  sort_unique(wanted);
+  const std::vector<Registered<Vec3>> found = look_up<Vec3>(comm_, own, wanted);
+  std::vector<PutBack> ways;
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    if (found[i].rank >= 0) ways.push_back({wanted[i], found[i].value});
+  const State& old = found_.checkpoint.state;
+  const PeriodicBox before = old.cell.empty() ? model_before_.periodic : box_of(model_before_, old);
+  catena::follow_images([&](int image) { return before.shift(image); }, box_, ways, model.unbounded,
+                        state);
 }
 
 /// What bodies that come and leave have counted so far.

@@ -15,8 +15,8 @@ namespace catena {
 
 /// One cache line of velocities. A rigid body takes one line: velocity (v, omega), 1/m
 /// and, for contacts that see it as a sphere, 1/I; while contacts across borders are swept both
-/// scaled by the body's multiplicity. A body with another number of velocities takes as many lines as hold
-/// them. Prescribed bodies have 1/m = 1/I = 0.
+/// scaled by the body's multiplicity. A body with another number of velocities takes as many
+/// lines as hold them. Prescribed bodies have 1/m = 1/I = 0.
 struct alignas(64) BodyLine {
   double x[8];
 };
