@@ -141,6 +141,22 @@ TEST(PeriodicStep, APairThatDriftsThroughTheSideKeepsWhatItsContactStores) {
   }
 }
 
+TEST(PeriodicStep, ABallRollsOnAPlaneThroughTheSideAndKeepsWhatItsContactStores) {
+  // a plane has no images; with rolling friction couples are kept, too
+  Model model = springy_model();
+  Material rough = model.materials.materials()[0];
+  rough.rolling_friction = 1e-3;
+  model.materials = MaterialTable({rough});
+  model.unbounded.push_back(plane(100, Vec3::Zero(), Vec3::UnitZ()));
+  model.forces.push_back({.name = "weight", .body = 0, .force = {0.2, 0.0, -10.0}});
+  std::vector<BodyRecord> scene = {ball(0, 0.2, {1.5, 0, 0.199}, {1, 0, 0})};
+  scene[0].state.twist.w = {0.0, 4.0, 0.5};
+
+  const int crossings = expect_same_elsewhere(model, scene, {-1.2, 0.0, 0.0}, 400);
+
+  EXPECT_EQ(crossings, 1);
+}
+
 TEST(PeriodicStep, AContactAcrossASideThatMovesIsKnownAgainInEveryStep) {
   // b is pressed against a's image, which moves along at 2 m/s; its offset of 0.9 m passes half a
   // period, 1 m, from where on it is counted from the image before
