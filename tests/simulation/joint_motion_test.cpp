@@ -424,9 +424,9 @@ TEST(PeriodicBox, ProjectionPutsBodiesBackInside) {
       "0]}\n"
       "  - {name: b, mass: 1, inertia: [0.05, 0.05, 0.05], position: [1, 0, 0], velocity: [0, 10, "
       "0]}\n"
-      "joints: [{name: rod, type: distance, between: [a, b], at: [[0, 0, 0], [1, 0, 0]]}]\n"
-      "solver: {joints: {projection: 1e-9}}\n";
-  Motion open(pair);
+      "joints: [{name: rod, type: distance, between: [a, b], at: [[0, 0, 0], [1, 0, 0]]}]\n";
+  const std::vector<std::string> projected = {"solver.joints={projection: 1e-9}"};
+  Motion open(pair, projected);
   std::vector<double> place;
   for (int i = 0; i < 200; ++i) {
     open.steps(1);
@@ -435,7 +435,7 @@ TEST(PeriodicBox, ProjectionPutsBodiesBackInside) {
   const double side = std::ranges::min(place) - 1e-4;
   char sides[80];
   std::snprintf(sides, sizeof sides, "periodic: {x: [%.17g, %.17g]}\n", side, side + 3.0);
-  Motion closed(sides + pair);
+  Motion closed(sides + pair, projected);
 
   for (int i = 0; i < 200; ++i) {
     closed.steps(1);
